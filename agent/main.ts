@@ -1,0 +1,26 @@
+import { describeError, KindlingError, toKindlingError } from '../protocol/error.ts';
+
+/** What `kindling-agent` can be asked to do. One line per command; each is loaded only when it is used. */
+const COMMANDS: Record<string, { summary: string; start: (args: string[]) => Promise<number> }> = {};
+
+async function main([name, ...args]: string[]): Promise<number> {
+  if (name === undefined || name === '--help' || name === 'help') {
+    process.stdout.write(helpText());
+    return 0;
+  }
+  const command = COMMANDS[name];
+  if (!command) throw new KindlingError('KND_USAGE', `kindling-agent has no command "${name}"`);
+  return command.start(args);
+}
+
+function helpText(): string {
+  const lines = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(12)} ${summary}`);
+  return `kindling-agent <command>\n\n${lines.join('\n')}\n`;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (thrown) {
+  process.stderr.write(`${describeError(thrown)}\n`);
+  process.exitCode = toKindlingError(thrown).exitCode;
+}

@@ -1,0 +1,33 @@
+import type { ErrorReport } from './error.ts';
+
+/**
+ * What an action tells the agent that runs it: one JSON object per line on file descriptor 3
+ * (or on the descriptor that KINDLING_EVENTS_FD names). Standard output and error stay free for logs.
+ */
+export type ActionEvent =
+  | { type: 'plan'; hash: string; summary: string[]; plan: unknown }
+  | ProgressEvent
+  | {
+      type: 'log';
+      level: 'debug' | 'info' | 'warn' | 'error';
+      message: string;
+      fields?: Record<string, unknown>;
+    }
+  | { type: 'result'; summary: string; data?: Record<string, unknown> }
+  | { type: 'error'; error: ErrorReport };
+
+export interface ProgressEvent {
+  type: 'progress';
+  /** What is being done, for a person: «writing image», «erasing nvme0n1». */
+  stage: string;
+  /** 0–100 over the whole action, sync included; absent while it cannot be known. */
+  percent?: number;
+  etaSeconds?: number;
+  /** Free figures: bytesFetched, bytesWritten, rates, bottleneck. */
+  figures?: Record<string, number | string>;
+}
+
+/** Serialises one event as one line. */
+export function encodeActionEvent(event: ActionEvent): string {
+  return `${JSON.stringify(event)}\n`;
+}

@@ -1,0 +1,81 @@
+import { ERROR_CODES, type ErrorCode } from './error-codes.ts';
+
+export interface ErrorDetails {
+  /** Replaces the table's general hint where the thrower knows better. */
+  hint?: string;
+  /** Replaces the table's default where the thrower knows better. */
+  retryable?: boolean;
+  cause?: unknown;
+  /** Facts for a machine: paths, sizes, candidates. Never secrets. */
+  evidence?: Record<string, unknown>;
+}
+
+/** What went wrong as plain data: it travels over the action pipe, to the server, and into the QR code. */
+export interface ErrorReport {
+  code: string;
+  message: string;
+  hint: string;
+  retryable: boolean;
+  evidence?: Record<string, unknown>;
+  causes: string[];
+}
+
+/** The one error type of both programs: a stable code, a message that names the object, and what to do next. */
+export class KindlingError extends Error {
+  override readonly name = 'KindlingError';
+  readonly code: ErrorCode;
+  readonly hint: string;
+  readonly retryable: boolean;
+  readonly evidence: Record<string, unknown> | undefined;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, { cause: details.cause });
+    const entry = ERROR_CODES[code];
+    this.code = code;
+    this.hint = details.hint ?? entry.hint;
+    this.retryable = details.retryable ?? entry.retryable;
+    this.evidence = details.evidence;
+  }
+
+  /** The exit code of the class this error belongs to: 1 failed, 2 usage or config, 3 environment, 4 refused for safety. */
+  get exitCode(): number {
+    return ERROR_CODES[this.code].exit;
+  }
+}
+
+/** Turns anything that was thrown into a report; an error we did not name becomes KND_UNEXPECTED. */
+export function toErrorReport(thrown: unknown): ErrorReport {
+  const error = toKindlingError(thrown);
+  return {
+    code: error.code,
+    message: error.message,
+    hint: error.hint,
+    retryable: error.retryable,
+    ...(error.evidence ? { evidence: error.evidence } : {}),
+    causes: causesOf(error),
+  };
+}
+
+export function toKindlingError(thrown: unknown): KindlingError {
+  if (thrown instanceof KindlingError) return thrown;
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new KindlingError('KND_UNEXPECTED', message, { cause: thrown });
+}
+
+/** One paragraph for a person: code, message, causes, next step. */
+export function describeError(thrown: unknown): string {
+  const report = toErrorReport(thrown);
+  const causes = report.causes.map((cause) => `\n  because: ${cause}`).join('');
+  return `${report.code}: ${report.message}${causes}\n  next: ${report.hint}`;
+}
+
+function causesOf(error: Error): string[] {
+  const causes: string[] = [];
+  let cause: unknown = error.cause;
+  while (cause !== undefined && causes.length < 8) {
+    const text = cause instanceof Error ? cause.message : String(cause);
+    if (text !== error.message && text !== causes.at(-1)) causes.push(text);
+    cause = cause instanceof Error ? cause.cause : undefined;
+  }
+  return causes;
+}

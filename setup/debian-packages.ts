@@ -1,0 +1,25 @@
+/** Every Debian package Kindling's commands need, and why. Installed by `setup/main.ts`; there is no second list. */
+export const DEBIAN_PACKAGES: readonly { name: string; reason: string }[] = [
+  // building the agent and the Micro-OS
+  {
+    name: 'gcc',
+    reason: 'compiles the launcher (a hundred lines of C) that makes the agent one static file',
+  },
+  { name: 'libc6-dev', reason: 'headers for that launcher' },
+  { name: 'binutils', reason: 'strips the Node binary and libraries inside the agent' },
+  { name: 'busybox-static', reason: 'the shell and small tools of the Micro-OS' },
+  { name: 'zstd', reason: 'compresses the initramfs' },
+
+  // booting virtual machines
+  { name: 'qemu-system-x86', reason: 'the virtual machines of the demo and the tests' },
+  { name: 'qemu-utils', reason: 'qemu-img: disk images of other formats' },
+  { name: 'ovmf', reason: 'UEFI firmware for the virtual machines, with and without Secure Boot' },
+  { name: 'seabios', reason: 'BIOS firmware for the virtual machines' },
+  { name: 'swtpm', reason: 'a TPM 2.0 for the virtual machines' },
+  { name: 'iproute2', reason: 'network namespaces, bridges and taps for the test networks' },
+
+  // disks and images
+  { name: 'e2fsprogs', reason: 'makes ext4 file systems' },
+  { name: 'dosfstools', reason: 'makes FAT file systems (EFI system partition)' },
+  { name: 'mtools', reason: 'fills FAT file systems without mounting them' },
+];

@@ -1,0 +1,62 @@
+// Entry point of the npm commands. Plain JavaScript, because it runs on whatever Node the machine has, before
+// anything is installed: it fetches the npm packages (our own Node among them) and hands over to TypeScript.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+const ownNode = join(root, 'node_modules/node/bin/node');
+const stamp = join(root, 'node_modules/.kindling-lock');
+
+if (Number(process.versions.node.split('.')[0]) < 20) {
+  fail(
+    3,
+    `Node ${process.version} is too old to start from.`,
+    'Install Node 20 or newer (Debian: apt-get install nodejs npm).',
+  );
+}
+installNpmPackages();
+const { status, signal } = spawnSync(
+  ownNode,
+  ['--disable-warning=ExperimentalWarning', join(root, 'setup/main.ts'), ...process.argv.slice(2)],
+  {
+    stdio: 'inherit',
+    cwd: root,
+  },
+);
+process.exit(status ?? (signal ? 128 : 1));
+
+function installNpmPackages() {
+  const lock = createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex');
+  if (existsSync(ownNode) && existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return;
+  console.error('▸ npm packages (about 600 MB unpacked; one to two minutes the first time)');
+  // Not `npm ci`: it refuses the lock file where the registry does not hold the optional builds for other systems.
+  const npm = spawnSync('npm', ['install', '--no-save', '--loglevel=error'], {
+    cwd: root,
+    stdio: 'inherit',
+  });
+  if (npm.error)
+    fail(3, `npm could not be started: ${npm.error.message}`, 'Install npm (Debian: apt-get install npm).');
+  if (npm.status !== 0)
+    fail(
+      3,
+      `npm install failed with exit code ${npm.status}.`,
+      'Read npm’s message above; most often the registry cannot be reached.',
+    );
+  if (!existsSync(ownNode))
+    fail(
+      3,
+      'The npm package "node" did not install its binary.',
+      'Its install script must be allowed to run: npm config get ignore-scripts should print false.',
+    );
+  writeFileSync(stamp, lock);
+}
+
+function fail(exitCode, message, hint) {
+  console.error(`KND_SETUP_FAILED: ${message}\n  ${hint}`);
+  process.exit(exitCode);
+}

@@ -1,0 +1,43 @@
+import { defineConfig } from 'vitest/config';
+
+// Three kinds of test, told apart by the file name, run in this order:
+//   *.test.ts              unit: no root, no devices, whole set under a minute
+//   *.integration.test.ts  real sockets, loop devices, network namespaces; root; one file at a time
+//   *.qemu.test.ts         boots virtual machines; one file at a time
+const oneFileAtATime = { fileParallelism: false, maxWorkers: 1 };
+
+export default defineConfig({
+  test: {
+    reporters: ['default', './test/closing-line.ts'],
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: ['**/*.integration.test.ts', '**/*.qemu.test.ts'],
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          name: 'integration',
+          include: ['test/**/*.integration.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 300_000,
+          sequence: { groupOrder: 1 },
+          ...oneFileAtATime,
+        },
+      },
+      {
+        test: {
+          name: 'qemu',
+          include: ['test/**/*.qemu.test.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 600_000,
+          sequence: { groupOrder: 2 },
+          ...oneFileAtATime,
+        },
+      },
+    ],
+  },
+});
