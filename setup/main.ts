@@ -2,32 +2,47 @@ import { describeError, KindlingError, toKindlingError } from '../protocol/error
 import { installDebianPackages } from './install-debian-packages.ts';
 import { runProgram } from './run-program.ts';
 
-/** What each npm command needs from the machine, and what it starts once that is there. */
-const COMMANDS: Record<string, { needsDebianPackages: boolean; start: (args: string[]) => Promise<number> }> =
-  {
-    demo: { needsDebianPackages: true, start: (args) => kindling(['demo', ...args]) },
-    test: { needsDebianPackages: true, start: (args) => runAll([check, () => vitest(args)]) },
-    'test:unit': { needsDebianPackages: false, start: (args) => vitest(['--project', 'unit', ...args]) },
-    check: {
-      needsDebianPackages: false,
-      start: (args) => runAll([check, () => vitest(['--project', 'unit', ...args])]),
-    },
-    lint: { needsDebianPackages: false, start: check },
-    bench: { needsDebianPackages: true, start: (args) => node(['bench/main.ts', ...args]) },
-    qemu: { needsDebianPackages: true, start: (args) => node(['test/qemu/cli.ts', ...args]) },
-    kindling: { needsDebianPackages: false, start: kindling },
-  };
+interface NpmCommand {
+  /** Loop devices, namespaces, taps, packages: started again through sudo when the user is not root. */
+  needsRoot: boolean;
+  needsDebianPackages: boolean;
+  start: (args: string[]) => Promise<number>;
+}
 
-/** 1 npm packages (done by run.mjs)  2 Debian packages  3 generated code  4 the command itself */
+const onTheWholeMachine = { needsRoot: true, needsDebianPackages: true };
+const onNodeAlone = { needsRoot: false, needsDebianPackages: false };
+
+/** What each npm command needs from the machine, and what it starts once that is there. */
+const COMMANDS: Record<string, NpmCommand> = {
+  demo: { ...onTheWholeMachine, start: (args) => kindling(['demo', ...args]) },
+  test: { ...onTheWholeMachine, start: (args) => inOrder(lint, () => vitest(args)) },
+  bench: { ...onTheWholeMachine, start: (args) => node(['bench/main.ts', ...args]) },
+  qemu: { ...onTheWholeMachine, start: (args) => node(['test/qemu/cli.ts', ...args]) },
+  check: { ...onNodeAlone, start: (args) => inOrder(lint, () => unitTests(args)) },
+  'test:unit': { ...onNodeAlone, start: unitTests },
+  lint: { ...onNodeAlone, start: lint },
+  kindling: { ...onNodeAlone, start: kindling },
+};
+
+/** 1 npm packages (done by run.mjs)  2 root  3 Debian packages  4 the command itself */
 async function main([name = '', ...args]: string[]): Promise<number> {
   const command = COMMANDS[name];
-  if (!command)
-    throw new KindlingError(
-      'KND_USAGE',
-      `unknown command "${name}"; known: ${Object.keys(COMMANDS).join(', ')}`,
-    );
+  if (!command) throw unknownCommand(name);
+  if (command.needsRoot && process.getuid?.() !== 0) return throughSudo([name, ...args]);
   if (command.needsDebianPackages) await installDebianPackages();
   return command.start(args);
+}
+
+function unknownCommand(name: string): KindlingError {
+  return new KindlingError(
+    'KND_USAGE',
+    `unknown command "${name}"; known: ${Object.keys(COMMANDS).join(', ')}`,
+  );
+}
+
+function throughSudo(args: string[]): Promise<number> {
+  process.stderr.write('▸ needs root (devices, namespaces, packages): starting again through sudo\n');
+  return runProgram('sudo', ['-E', process.execPath, ...process.execArgv, import.meta.filename, ...args]);
 }
 
 function node(args: string[]): Promise<number> {
@@ -42,15 +57,21 @@ function vitest(args: string[]): Promise<number> {
   return node(['node_modules/vitest/vitest.mjs', 'run', ...args]);
 }
 
-function check(): Promise<number> {
-  return runAll([
+function unitTests(args: string[]): Promise<number> {
+  return vitest(['--project', 'unit', ...args]);
+}
+
+/** Types, format and lint, unused code. */
+function lint(): Promise<number> {
+  return inOrder(
     () => runProgram('node_modules/.bin/tsc', ['--noEmit']),
     () => runProgram('node_modules/.bin/biome', ['check', '--error-on-warnings', '.']),
     () => node(['node_modules/knip/bin/knip.js', '--no-progress']),
-  ]);
+  );
 }
 
-async function runAll(steps: (() => Promise<number>)[]): Promise<number> {
+/** Runs the steps one after the other; the first that fails ends the row. */
+async function inOrder(...steps: (() => Promise<number>)[]): Promise<number> {
   for (const step of steps) {
     const exitCode = await step();
     if (exitCode !== 0) return exitCode;
