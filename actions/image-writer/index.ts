@@ -1,0 +1,2 @@
+export type * from './interface.ts';
+export { writeImage } from './write-image.ts';

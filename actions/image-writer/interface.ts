@@ -1,0 +1,156 @@
+import type { Run } from '../../agent/system/run.ts';
+
+/** What an image file is, by its first bytes. `iso` is written like `raw`; the word is for people. */
+export type ImageFormat = 'raw' | 'gz' | 'bz2' | 'xz' | 'zst' | 'qcow2' | 'iso';
+
+/** What is to be written where, and how sure we want to be. Plain data: it can be logged once secrets are taken out. */
+export interface WriteImageRequest {
+  /** Addresses of one and the same image: the first is preferred, the others (mirrors) are tried in turn. */
+  sources: readonly string[];
+  /** The whole disk (or a regular file, in tests and tools). It must exist. */
+  target: string;
+  expected?: ExpectedImage;
+  transport?: Transport;
+  retry?: RetryPolicy;
+  /** The target is known to read as zeros (just erased and checked): zeros are skipped, not written. Default false. */
+  targetIsZero?: boolean;
+  /** Move the backup GPT to the end of a target that is larger than the image. Default true. */
+  moveBackupGpt?: boolean;
+  /** Read back after writing and compare. Default none. */
+  readBack?: 'none' | 'sample' | 'all';
+  chunks?: ChunkOptions;
+}
+
+/** What the image must be. Everything that is given is checked; nothing is bootable before it holds. */
+export interface ExpectedImage {
+  /** Hex digests of the file as it is downloaded (compressed bytes), as the image2disk contract says. */
+  sha256?: string;
+  sha512?: string;
+  /** Length in bytes of the file as it is downloaded. */
+  length?: number;
+  /** Hex digest and length of the raw image, after decompression. */
+  rawSha256?: string;
+  rawLength?: number;
+  /** Contract variable COMPRESSED, if it was set; a contradiction with the magic bytes is an error. */
+  compressed?: boolean;
+  /** The format that is expected, if one was named. */
+  format?: ImageFormat;
+  /** Ed25519 public keys (PEM); if given, `<source>.sig` (or `signatureUrl`) must be made by one of them. */
+  signers?: readonly string[];
+  signatureUrl?: string;
+}
+
+export interface Transport {
+  headers?: Readonly<Record<string, string>>;
+  /** Basic credentials; those in a source's URL win. */
+  basicAuth?: { username: string; password: string };
+  bearerToken?: string;
+  /** PEM certificates that replace the system's roots. */
+  caCertificates?: string;
+  /** As in the environment: HTTP_PROXY, HTTPS_PROXY, NO_PROXY. */
+  httpProxy?: string;
+  httpsProxy?: string;
+  noProxy?: string;
+  /** Fewer than 64 KiB in this time counts as a stalled connection. Default 60 s. There is no total timeout. */
+  stallTimeoutMs?: number;
+}
+
+export interface RetryPolicy {
+  /** Default true. */
+  isEnabled?: boolean;
+  /** How long to go on trying since the last good byte. Default 10 minutes. */
+  windowMs?: number;
+}
+
+export interface ChunkOptions {
+  /** Use the manifest beside the image: when it is there (auto, the default), never, or fail without it. */
+  use?: 'auto' | 'never' | 'require';
+  /** Default: `<source>.manifest`. */
+  manifestUrl?: string;
+  /** The manifest's root (hex), when the orchestrator knows it. */
+  manifestRoot?: string;
+  /** Ed25519 public keys (PEM); if given, the manifest must be signed by one of them. */
+  trustedKeys?: readonly string[];
+  /** write: no look at what is there; delta: fetch only what differs; repair: the same, and say what differed. */
+  mode?: 'write' | 'delta' | 'repair';
+  /** Neighbours that may hold chunks. Off unless given. */
+  neighbours?: NeighbourOptions;
+}
+
+export interface NeighbourOptions {
+  /** Base addresses of the others, as the orchestrator lists them. */
+  urls: readonly string[];
+  /** This node's own address, in the same spelling as the others know it. */
+  ownUrl: string;
+  /** Where to serve verified chunks. */
+  listen: { host: string; port: number };
+  /** How long to go on serving after this node's own image is done. */
+  lingerMs?: number;
+}
+
+/** Where the writer acts and reports. */
+export interface WriteImageContext {
+  signal?: AbortSignal;
+  /** Called every second, and once at the end with 100 percent. */
+  onProgress?: (progress: WriteProgress) => void;
+  log?: (level: 'debug' | 'info' | 'warn', message: string, fields?: Record<string, unknown>) => void;
+  /** Called right before the first byte is written: throw if the machine is no longer the one the plan was made for. */
+  checkTarget?: () => Promise<void>;
+  run?: Run;
+}
+
+export type Bottleneck = 'network' | 'decompression' | 'disk';
+
+export interface WriteProgress {
+  phase: 'checking' | 'writing' | 'syncing' | 'verifying' | 'done';
+  /** 0–100 with the sync and the verification included; absent while the size is unknown. */
+  percent?: number;
+  etaSeconds?: number;
+  bytesFetched: number;
+  /** Raw bytes of the image that are accounted for, zeros included. */
+  bytesRaw: number;
+  /** Bytes that really went to the disk. */
+  bytesWritten: number;
+  fetchRate: number;
+  rawRate: number;
+  writeRate: number;
+  bottleneck?: Bottleneck;
+  /** «waiting for mirror2.example since 12 s (connection reset)», when nothing moves. */
+  waitingFor?: string;
+}
+
+export interface WriteImageResult {
+  format: ImageFormat | 'chunked';
+  source: string;
+  bytesFetched: number;
+  bytesRaw: number;
+  bytesWritten: number;
+  seconds: number;
+  limitedBy: Bottleneck;
+  /** Digest of the downloaded file; absent for chunked images, whose chunks were each verified. */
+  sha256?: string;
+  /** How often a broken download was continued. */
+  resumes: number;
+  gptMoved: boolean;
+  chunks?: ChunkSummary;
+  /** «3.9 GiB in 21 s, 190 MB/s; limited by the network» */
+  closingLine: string;
+}
+
+export interface ChunkSummary {
+  total: number;
+  zero: number;
+  /** Chunks that were on the disk already. */
+  kept: number;
+  fromOrigin: number;
+  fromNeighbours: number;
+  /** In repair mode: the chunks that differed from the signed image. */
+  differed: readonly number[];
+  manifestRoot: string;
+}
+
+/** Streams an image onto a disk; returns only when every byte is verified and synced, throws KindlingError otherwise. */
+export type WriteImage = (
+  request: WriteImageRequest,
+  context?: WriteImageContext,
+) => Promise<WriteImageResult>;
