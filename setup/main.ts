@@ -1,4 +1,5 @@
 import { describeError, KindlingError, toKindlingError } from '../protocol/error.ts';
+import { generateProtocol } from './generate.ts';
 import { installDebianPackages } from './install-debian-packages.ts';
 import { runProgram } from './run-program.ts';
 
@@ -30,6 +31,7 @@ async function main([name = '', ...args]: string[]): Promise<number> {
   if (!command) throw unknownCommand(name);
   if (command.needsRoot && process.getuid?.() !== 0) return throughSudo([name, ...args]);
   if (command.needsDebianPackages) await installDebianPackages();
+  generateProtocol();
   return command.start(args);
 }
 
