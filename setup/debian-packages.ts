@@ -22,4 +22,8 @@ export const DEBIAN_PACKAGES: readonly { name: string; reason: string }[] = [
   { name: 'e2fsprogs', reason: 'makes ext4 file systems' },
   { name: 'dosfstools', reason: 'makes FAT file systems (EFI system partition)' },
   { name: 'mtools', reason: 'fills FAT file systems without mounting them' },
+  { name: 'fdisk', reason: 'sfdisk: partition tables for the tests' },
+  { name: 'xfsprogs', reason: 'makes XFS: the tests compare our signatures with real ones' },
+  { name: 'btrfs-progs', reason: 'makes btrfs, for the same tests' },
+  { name: 'cryptsetup-bin', reason: 'makes LUKS, for the same tests and for the full Micro-OS' },
 ];
