@@ -54,6 +54,33 @@ export const ERROR_CODES = {
     meaning: 'A program that is needed is not installed.',
     hint: 'Install the package that the message names.',
   },
+
+  // --- network boot ---
+  KND_DHCP_MALFORMED: {
+    exit: 1,
+    retryable: false,
+    meaning: 'Bytes that came in on the DHCP port are not a DHCP packet. They were dropped.',
+    hint: 'Nothing to do, unless a machine of yours does not boot: then look at what sends them.',
+  },
+  KND_PXE_NO_INTERFACE: {
+    exit: 3,
+    retryable: false,
+    meaning: 'The network interface to serve on does not exist or has no IPv4 address.',
+    hint: 'The message lists the interfaces of this machine; name one of them.',
+  },
+  KND_PXE_PORT_TAKEN: {
+    exit: 3,
+    retryable: false,
+    meaning: 'Another program already listens on a DHCP, TFTP or HTTP port.',
+    hint: 'Stop the other server (often dnsmasq or tftpd), or choose another port or mode.',
+  },
+  KND_TFTP_MALFORMED: {
+    exit: 1,
+    retryable: false,
+    meaning:
+      'Bytes that came in on the TFTP port are not a TFTP packet. They were answered with an error and dropped.',
+    hint: 'Nothing to do, unless a machine of yours does not boot: then look at what sends them.',
+  },
 } as const satisfies Record<string, CodeEntry>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

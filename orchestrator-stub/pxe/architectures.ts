@@ -1,0 +1,54 @@
+/** How a client boots what it is given. */
+export type BootBinary = 'undionly.kpxe' | 'ipxe.efi' | 'snp-arm64.efi';
+
+interface Architecture {
+  name: string;
+  /** undefined: a client we know of but have nothing for. */
+  binary: BootBinary | undefined;
+}
+
+/**
+ * Client system architectures of option 93 (RFC 4578 2.1 and IANA's «Processor Architecture Types»).
+ * EFI byte code (9) is what many x64 firmwares send by an old mistake of the RFC: they are x64.
+ */
+const ARCHITECTURES = new Map<number, Architecture>([
+  [0, { name: 'x86 BIOS', binary: 'undionly.kpxe' }],
+  [1, { name: 'NEC PC98', binary: 'undionly.kpxe' }],
+  [2, { name: 'Itanium EFI', binary: 'undionly.kpxe' }],
+  [3, { name: 'DEC Alpha', binary: 'undionly.kpxe' }],
+  [4, { name: 'Arc x86', binary: 'undionly.kpxe' }],
+  [5, { name: 'Intel Lean Client', binary: 'undionly.kpxe' }],
+  [6, { name: 'x86 UEFI (ia32)', binary: 'ipxe.efi' }],
+  [7, { name: 'x64 UEFI', binary: 'ipxe.efi' }],
+  [8, { name: 'EFI Xscale', binary: 'ipxe.efi' }],
+  [9, { name: 'x64 UEFI (byte code)', binary: 'ipxe.efi' }],
+  [10, { name: 'ARM 32-bit UEFI', binary: 'snp-arm64.efi' }],
+  [11, { name: 'ARM 64-bit UEFI', binary: 'snp-arm64.efi' }],
+  [12, { name: 'PowerPC Open Firmware', binary: undefined }],
+  [13, { name: 'PowerPC ePAPR', binary: undefined }],
+  [14, { name: 'POWER OPAL v3', binary: undefined }],
+  [15, { name: 'x86 UEFI HTTP (ia32)', binary: 'ipxe.efi' }],
+  [16, { name: 'x64 UEFI HTTP', binary: 'ipxe.efi' }],
+  [17, { name: 'EFI byte code HTTP', binary: undefined }],
+  [18, { name: 'ARM 32-bit UEFI HTTP', binary: 'snp-arm64.efi' }],
+  [19, { name: 'ARM 64-bit UEFI HTTP', binary: 'snp-arm64.efi' }],
+  [20, { name: 'x86 BIOS HTTP', binary: 'undionly.kpxe' }],
+  [41, { name: 'Raspberry Pi', binary: 'snp-arm64.efi' }],
+]);
+
+/** Raspberry Pi boards send the architecture of a BIOS client; their MAC prefix tells the truth. */
+const RASPBERRY_PI_PREFIXES = ['b8:27:eb', 'dc:a6:32', 'e4:5f:01', '28:cd:c1', 'd8:3a:dd'];
+const RASPBERRY_PI = 41;
+
+/** The first architecture a client names that we know; undefined when it names none of them. */
+export function chooseArchitecture(
+  codes: readonly number[],
+  mac: string,
+): (Architecture & { code: number }) | undefined {
+  const candidates = RASPBERRY_PI_PREFIXES.some((prefix) => mac.startsWith(prefix)) ? [RASPBERRY_PI] : codes;
+  for (const code of candidates) {
+    const architecture = ARCHITECTURES.get(code);
+    if (architecture) return { ...architecture, code };
+  }
+  return undefined;
+}
