@@ -1,7 +1,13 @@
 import { describeError, KindlingError, toKindlingError } from '../protocol/error.ts';
 
 /** What `kindling-agent` can be asked to do. One line per command; each is loaded only when it is used. */
-const COMMANDS: Record<string, { summary: string; start: (args: string[]) => Promise<number> }> = {};
+const COMMANDS: Record<string, { summary: string; start: (args: string[]) => Promise<number> }> = {
+  action: {
+    summary: 'run one action, by hand or as a workflow would',
+    start: async (args) =>
+      (await import('../actions/command.ts')).actionCommand(args, (await import('./machine.ts')).machine),
+  },
+};
 
 async function main([name, ...args]: string[]): Promise<number> {
   if (name === undefined || name === '--help' || name === 'help') {

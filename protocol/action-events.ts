@@ -13,8 +13,11 @@ export type ActionEvent =
       message: string;
       fields?: Record<string, unknown>;
     }
-  | { type: 'result'; summary: string; data?: Record<string, unknown> }
+  | { type: 'result'; summary: string; data?: Record<string, unknown>; handOver?: HandOver }
   | { type: 'error'; error: ErrorReport };
+
+/** How the machine leaves the Micro-OS. The agent does it only after the server acknowledged the action's success. */
+export type HandOver = { kind: 'reboot' } | { kind: 'poweroff' } | { kind: 'kexec' };
 
 export interface ProgressEvent {
   type: 'progress';
@@ -30,4 +33,16 @@ export interface ProgressEvent {
 /** Serialises one event as one line. */
 export function encodeActionEvent(event: ActionEvent): string {
   return `${JSON.stringify(event)}\n`;
+}
+
+/** Reads one line of the pipe; undefined for a line that is no event, so that stray output cannot end a workflow. */
+export function decodeActionEvent(line: string): ActionEvent | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (typeof value !== 'object' || value === null || !('type' in value)) return undefined;
+    const known = ['plan', 'progress', 'log', 'result', 'error'];
+    return known.includes(String(value.type)) ? (value as ActionEvent) : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -41,6 +41,98 @@ export const ERROR_CODES = {
     hint: 'Run the command with --help.',
   },
 
+  // --- actions ---
+  KND_ACTION_CANCELLED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'An action was cancelled.',
+    hint: 'Start the workflow again if that was not wanted; what the action had mounted or mapped was given back.',
+  },
+  KND_ACTION_DIED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The process of an action ended without saying how (killed, out of memory, crashed).',
+    hint: 'Look at the kernel log for an out-of-memory kill; run the action by hand with kindling-agent action.',
+  },
+  KND_ACTION_TIMEOUT: {
+    exit: 1,
+    retryable: true,
+    meaning: 'An action ran longer than the workflow allows.',
+    hint: 'Give it a longer timeout, or look at its last progress to see what it was waiting for.',
+  },
+  KND_ACTION_UNKNOWN: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A workflow names an action image that Kindling does not know.',
+    hint: 'Check the spelling of the image’s last path component; kindling-agent action lists what there is.',
+  },
+  KND_ACTION_VARIABLES: {
+    exit: 2,
+    retryable: false,
+    meaning: 'Variables of an action are missing or wrong; nothing was touched.',
+    hint: 'Run kindling-agent action <name> --help for what it takes.',
+  },
+  KND_COMMAND_LINE: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A command line cannot be split into words.',
+    hint: 'Close every quote, or set DEFAULT_INTERPRETER to /bin/sh -c.',
+  },
+  KND_DISK_AMBIGUOUS: {
+    exit: 4,
+    retryable: false,
+    meaning: 'More than one disk fits, and nothing says which is meant.',
+    hint: 'Name it with DEST_DISK, or select it with KINDLING_DISK, for instance serial=….',
+  },
+  KND_DISK_NONE: {
+    exit: 4,
+    retryable: false,
+    meaning: 'No disk of the machine can be the target.',
+    hint: 'The message says for each disk why not; a disk that is missing may need a driver or a BIOS setting.',
+  },
+  KND_DISK_NOT_FOUND: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The disk or partition that was named does not exist.',
+    hint: 'Use one of the names in the message; kernel names change between boots, by-id links do not.',
+  },
+  KND_DISK_REFUSED: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The disk that was named must not be written.',
+    hint: 'Name another disk.',
+  },
+  KND_DISK_SELECTOR: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A disk selector cannot be read.',
+    hint: 'See docs/reference/actions.md for its words.',
+  },
+  KND_MOUNT_BUSY: {
+    exit: 1,
+    retryable: true,
+    meaning: 'A filesystem could not be unmounted, because something still uses it.',
+    hint: 'The action is retried; a process that hangs in disk I/O needs a reboot.',
+  },
+  KND_MOUNT_FAILED: {
+    exit: 1,
+    retryable: false,
+    meaning: 'A filesystem could not be mounted.',
+    hint: 'Check FS_TYPE and the partition; the kernel’s message is part of this error.',
+  },
+  KND_PATH_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A path cannot be used in the target system.',
+    hint: 'Correct the path in the workflow.',
+  },
+  KND_ROOT_PARTITION_NONE: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The disk has no partition that looks like the root of an installed system.',
+    hint: 'Name it with DEST_DISK or BLOCK_DEVICE, or label it rootfs.',
+  },
+
   // --- set-up and builds ---
   KND_SETUP_FAILED: {
     exit: 3,
@@ -80,128 +172,6 @@ export const ERROR_CODES = {
     meaning:
       'Bytes that came in on the TFTP port are not a TFTP packet. They were answered with an error and dropped.',
     hint: 'Nothing to do, unless a machine of yours does not boot: then look at what sends them.',
-  },
-
-  // --- the orchestrator stub ---
-  KND_API_FORBIDDEN: {
-    exit: 1,
-    retryable: false,
-    meaning: 'The token is valid but does not allow this call.',
-    hint: 'Use an operator’s token, or the token of the node that is concerned.',
-  },
-  KND_API_INVALID: {
-    exit: 2,
-    retryable: false,
-    meaning: 'The stub’s HTTP API was called with a body, query or path that its schema refuses.',
-    hint: 'The evidence lists every field that is wrong; /api/v1/openapi.json has the schema.',
-  },
-  KND_API_METHOD: {
-    exit: 2,
-    retryable: false,
-    meaning: 'The address exists, but not for this HTTP method.',
-    hint: 'The Allow header names the methods.',
-  },
-  KND_API_NOT_FOUND: {
-    exit: 2,
-    retryable: false,
-    meaning: 'The stub has nothing at this address.',
-    hint: '/api/v1/openapi.json lists every address of the API.',
-  },
-  KND_API_TOO_LARGE: {
-    exit: 2,
-    retryable: false,
-    meaning: 'The body of a request is larger than the stub accepts.',
-    hint: 'Send less at once.',
-  },
-  KND_API_UNAUTHENTICATED: {
-    exit: 1,
-    retryable: false,
-    meaning: 'The call carries no token, or one that is not valid (any more).',
-    hint: 'Send «Authorization: Bearer …» with the token from the state folder (operator-token) or a fresh access token.',
-  },
-  KND_CSV_INVALID: {
-    exit: 2,
-    retryable: false,
-    meaning: 'A file for bulk registration has rows that cannot be registered.',
-    hint: 'Each bad row is listed with its reason; correct them, nothing was imported.',
-  },
-  KND_NODE_CONFLICT: {
-    exit: 1,
-    retryable: false,
-    meaning: 'Another node is already registered with this UUID, serial or MAC.',
-    hint: 'Look it up with «kindling node show», correct or delete it.',
-  },
-  KND_NODE_INVALID: {
-    exit: 2,
-    retryable: false,
-    meaning: 'The details of a node cannot be used.',
-    hint: 'The message names the field.',
-  },
-  KND_NODE_STATE: {
-    exit: 1,
-    retryable: false,
-    meaning: 'The node is not in a state that allows this.',
-    hint: '«kindling node show» tells its state and what it waits for.',
-  },
-  KND_NODE_UNKNOWN: {
-    exit: 1,
-    retryable: false,
-    meaning: 'No node has this id, name, UUID, serial or MAC.',
-    hint: '«kindling node list» shows every node.',
-  },
-  KND_PROFILE_INVALID: {
-    exit: 2,
-    retryable: false,
-    meaning: 'A profile cannot be used.',
-    hint: 'The message names the field.',
-  },
-  KND_PROFILE_UNKNOWN: {
-    exit: 1,
-    retryable: false,
-    meaning: 'There is no profile of this name.',
-    hint: '«kindling profile list» shows every profile.',
-  },
-  KND_STUB_LISTEN: {
-    exit: 3,
-    retryable: false,
-    meaning: 'The stub cannot listen on its port.',
-    hint: 'Choose another with --port, or stop what holds it.',
-  },
-  KND_STUB_STATE: {
-    exit: 3,
-    retryable: false,
-    meaning: 'The stub’s state folder cannot be used.',
-    hint: 'Give another with --state, or correct its owner and mode.',
-  },
-  KND_STUB_UNREACHABLE: {
-    exit: 3,
-    retryable: true,
-    meaning: 'The stub does not answer.',
-    hint: 'Start it with «kindling serve», or name another with --server.',
-  },
-  KND_TEMPLATE_INVALID: {
-    exit: 2,
-    retryable: false,
-    meaning: 'A workflow template is not valid, or does not render with the values given.',
-    hint: 'The message names the line.',
-  },
-  KND_TEMPLATE_UNKNOWN: {
-    exit: 1,
-    retryable: false,
-    meaning: 'There is no workflow template of this name.',
-    hint: '«kindling workflow templates» shows every template.',
-  },
-  KND_WORKFLOW_STATE: {
-    exit: 1,
-    retryable: false,
-    meaning: 'The workflow is not in a state that allows this.',
-    hint: '«kindling workflow show» tells its state.',
-  },
-  KND_WORKFLOW_UNKNOWN: {
-    exit: 1,
-    retryable: false,
-    meaning: 'There is no workflow of this id.',
-    hint: '«kindling workflow list» shows every workflow.',
   },
 } as const satisfies Record<string, CodeEntry>;
 

@@ -9,6 +9,8 @@ export interface RunOptions {
   timeoutMs?: number;
   /** Exit codes that are an answer, not a failure. Default: only 0. */
   okExitCodes?: readonly number[];
+  /** Called with what the program prints, as it prints it; for programs that run long. */
+  onOutput?: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
 }
 
 export interface RunResult {
@@ -33,8 +35,14 @@ export const run: Run = (program, args, options = {}) => {
   });
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
-  child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
-  child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout.push(chunk);
+    options.onOutput?.('stdout', chunk);
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr.push(chunk);
+    options.onOutput?.('stderr', chunk);
+  });
   child.stdin.on('error', () => {}); // a program that does not read its input is not an error
   child.stdin.end(options.input);
 

@@ -1,0 +1,43 @@
+import { KindlingError } from '../protocol/error.ts';
+import type { Action } from './action.ts';
+import { cexec } from './cexec/cexec.ts';
+import { reboot } from './reboot.ts';
+import { writefile } from './writefile/writefile.ts';
+
+/** Every action Kindling runs natively, in the order of the reference page. */
+export const CATALOG: readonly Action[] = [writefile, cexec, reboot].map(
+  (action) => action as unknown as Action,
+);
+
+/**
+ * The action an image name stands for: its last path component, without registry, tag and digest.
+ * `quay.io/tinkerbell/actions/image2disk:latest`, `localhost:5000/image2disk@sha256:…` and `image2disk` are the same.
+ */
+export function actionForImage(image: string): Action | undefined {
+  const name = lastPathComponent(image);
+  return CATALOG.find((action) => [action.name, ...action.aliases].some((known) => sameName(known, name)));
+}
+
+export function requireAction(image: string): Action {
+  const action = actionForImage(image);
+  if (action) return action;
+  throw new KindlingError(
+    'KND_ACTION_UNKNOWN',
+    `there is no action "${lastPathComponent(image)}" (from ${image})`,
+    {
+      evidence: { image, known: CATALOG.map(({ name }) => name) },
+    },
+  );
+}
+
+export function lastPathComponent(image: string): string {
+  const withoutDigest = image.split('@')[0] ?? '';
+  const last = withoutDigest.split('/').at(-1) ?? '';
+  return last.split(':')[0] ?? '';
+}
+
+/** EMF writes erase_non_removable_disks, others the same with dashes. */
+function sameName(a: string, b: string): boolean {
+  const plain = (name: string) => name.toLowerCase().replaceAll('-', '_');
+  return plain(a) === plain(b);
+}

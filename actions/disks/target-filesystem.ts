@@ -1,0 +1,60 @@
+import { stat } from 'node:fs/promises';
+import { KindlingError } from '../../protocol/error.ts';
+import type { Disk } from '../../protocol/inventory.ts';
+import type { ActionContext } from '../action.ts';
+import { chooseTargetDisk, findDisk } from './choose-target.ts';
+import { partitionPath, splitPartitionPath } from './partition-paths.ts';
+import { findRootPartition } from './root-partition.ts';
+import { recallTarget } from './target-memory.ts';
+
+/** The filesystem an action works in: where it is and on which disk. */
+export interface TargetFilesystem {
+  /** /dev/nvme0n1p2 */
+  device: string;
+  /** The disk it is on, if the inventory knows it. */
+  disk?: Disk;
+  /** «p2» or «2»: the device's name after the disk's. Empty if the filesystem has no partition. */
+  suffix: string;
+  fsType?: string;
+}
+
+/** The partition a variable names, else the root partition of the disk that the image was written to, else of the disk the policy picks. */
+export async function findTargetFilesystem(
+  context: Pick<ActionContext, 'machine'>,
+  device: string | undefined,
+): Promise<TargetFilesystem> {
+  const disks = await context.machine.listDisks();
+  if (device !== undefined) return namedFilesystem(disks, device);
+  const disk = (await recallTarget(disks)) ?? chooseTargetDisk(disks).disk;
+  const root = findRootPartition(disk);
+  return {
+    device: root.path,
+    disk,
+    suffix: root.path.slice(disk.path.length),
+    ...(root.signatures[0] ? { fsType: root.signatures[0].type } : {}),
+  };
+}
+
+async function namedFilesystem(disks: readonly Disk[], device: string): Promise<TargetFilesystem> {
+  const parts = splitPartitionPath(device);
+  const disk = findDisk(disks, parts?.disk ?? device);
+  // A link below /dev/disk need not exist in the Micro-OS, where no udev makes it: take the kernel's own name.
+  const path = disk ? (parts ? partitionPath(disk.path, parts.number) : disk.path) : device;
+  const isBlockDevice = await stat(path).then(
+    (stats) => stats.isBlockDevice(),
+    () => false,
+  );
+  if (!isBlockDevice) {
+    throw new KindlingError('KND_DISK_NOT_FOUND', `${device} is not a block device of this machine`, {
+      evidence: { device, disks: disks.map((each) => each.path) },
+    });
+  }
+  const partition = disk?.partitions.find(({ number }) => number === parts?.number);
+  const signature = parts ? partition?.signatures[0] : disk?.signatures[0];
+  return {
+    device: path,
+    suffix: disk ? path.slice(disk.path.length) : '',
+    ...(disk ? { disk } : {}),
+    ...(signature ? { fsType: signature.type } : {}),
+  };
+}

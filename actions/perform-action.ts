@@ -1,0 +1,59 @@
+import { run } from '../agent/system/run.ts';
+import type { ActionEvent } from '../protocol/action-events.ts';
+import { toErrorReport } from '../protocol/error.ts';
+import type { ActionContext, ActionResult, Machine } from './action.ts';
+import { requireAction } from './catalog.ts';
+import { parseVariables } from './parameters.ts';
+import { Resources } from './resources/resources.ts';
+
+export interface PerformRequest {
+  /** Name or image of the action. */
+  action: string;
+  variables: Record<string, string>;
+  args?: readonly string[];
+  isDryRun?: boolean;
+  machine: Machine;
+  signal: AbortSignal;
+  emit: (event: ActionEvent) => void;
+  /** Where what is taken from the machine is noted, so that a parent can undo it after a kill. */
+  ledgerPath?: string;
+}
+
+/** Runs one action in this process: checks its variables, runs it, gives back what it took, reports the outcome as events. */
+export async function performAction(request: PerformRequest): Promise<ActionResult> {
+  const { emit } = request;
+  try {
+    const action = requireAction(request.action);
+    const { values, unknown } = parseVariables(action.name, action.parameters, request.variables);
+    const log: ActionContext['log'] = (level, message, fields) =>
+      emit({ type: 'log', level, message, ...(fields ? { fields } : {}) });
+    for (const { name, suggestion } of action.passesVariablesOn ? [] : unknown) {
+      log('warn', `${action.name} does not know ${name}${suggestion ? `; did you mean ${suggestion}?` : ''}`);
+    }
+    const result = await runAndGiveBack(async (resources) =>
+      action.run(values, {
+        machine: request.machine,
+        run: (program, args, options = {}) => run(program, args, { signal: request.signal, ...options }),
+        signal: request.signal,
+        emit,
+        log,
+        resources,
+        environment: request.variables,
+        args: request.args ?? [],
+        isDryRun: request.isDryRun ?? false,
+      }),
+    );
+    emit({ type: 'result', ...result });
+    return result;
+  } catch (thrown) {
+    emit({ type: 'error', error: toErrorReport(thrown) });
+    throw thrown;
+  }
+
+  async function runAndGiveBack(
+    body: (resources: Resources) => Promise<ActionResult>,
+  ): Promise<ActionResult> {
+    await using resources = new Resources(request.ledgerPath);
+    return await body(resources);
+  }
+}

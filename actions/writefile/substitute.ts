@@ -1,0 +1,7 @@
+/**
+ * EMF's substitution in file contents: every `$DEST_DISK` becomes the disk, the first `$ID` the partition's suffix.
+ * Only the first, because scripts use a variable of that name themselves.
+ */
+export function substitute(contents: string, disk: string, partitionSuffix: string): string {
+  return contents.replaceAll('$DEST_DISK', () => disk).replace('$ID', () => partitionSuffix);
+}

@@ -1,0 +1,227 @@
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { execa } from 'execa';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RunActionContext, runAction } from '../../actions/run-action.ts';
+import type { ActionEvent } from '../../protocol/action-events.ts';
+import { ext4Disk, type LoopDisk, withMounted } from './loop-disk.ts';
+
+let disk: LoopDisk;
+let stateDirectory: string;
+beforeAll(async () => {
+  disk = await ext4Disk();
+  stateDirectory = await mkdtemp(path.join(tmpdir(), 'kindling-state-'));
+});
+afterAll(async () => {
+  await disk[Symbol.asyncDispose]();
+  await rm(stateDirectory, { recursive: true });
+});
+
+const mountsOf = async (device: string) =>
+  (await readFile('/proc/mounts', 'utf8')).split('\n').filter((line) => line.startsWith(`${device} `));
+
+/** Processes by their command line, as pgrep's pattern. */
+async function pidsOf(pattern: string): Promise<number[]> {
+  const { stdout } = await execa('pgrep', ['-f', pattern], { reject: false });
+  return stdout.split('\n').filter(Boolean).map(Number);
+}
+
+function act(action: string, variables: Record<string, string>, context: RunActionContext = {}) {
+  return runAction(action, variables, { stateDirectory, ...context });
+}
+
+describe('writefile', () => {
+  it('makes the file with its directories, owners and modes, and leaves nothing mounted', async () => {
+    const outcome = await act('quay.io/tinkerbell/actions/writefile:latest', {
+      DEST_DISK: disk.device,
+      FS_TYPE: 'ext4',
+      DEST_PATH: '/etc/cloud/ds-identify.cfg',
+      CONTENTS: 'datasource: NoCloud\n',
+      UID: '7',
+      GID: '8',
+      MODE: '0600',
+      DIRMODE: '0700',
+    });
+    expect(outcome).toMatchObject({ status: 'success' });
+    await withMounted(disk.device, async (root) => {
+      const file = path.join(root, 'etc/cloud/ds-identify.cfg');
+      expect(await readFile(file, 'utf8')).toBe('datasource: NoCloud\n');
+      expect(await stat(file)).toMatchObject({ uid: 7, gid: 8, mode: 0o100600 });
+      expect(await stat(path.join(root, 'etc/cloud'))).toMatchObject({ uid: 7, gid: 8, mode: 0o40700 });
+    });
+    expect(await mountsOf(disk.device)).toEqual([]);
+  });
+
+  it('run again gives an existing file the new content and mode', async () => {
+    const variables = { DEST_DISK: disk.device, DEST_PATH: '/again', CONTENTS: 'one', MODE: '0600' };
+    await act('writefile', variables);
+    await act('writefile', { ...variables, CONTENTS: 'two', MODE: '0755' });
+    await withMounted(disk.device, async (root) => {
+      expect(await readFile(path.join(root, 'again'), 'utf8')).toBe('two');
+      expect((await stat(path.join(root, 'again'))).mode & 0o777).toBe(0o755);
+      expect(await readdir(root)).not.toContain('again.kindling-new');
+    });
+  });
+
+  it('follows an absolute link inside the target, not out of it', async () => {
+    await withMounted(disk.device, async (root) => {
+      await mkdir(path.join(root, 'run'));
+      await symlink('/run', path.join(root, 'varrun'));
+    });
+    await act('writefile', { DEST_DISK: disk.device, DEST_PATH: '/varrun/kindling-escape', CONTENTS: 'x' });
+    await withMounted(disk.device, async (root) => {
+      expect(await readdir(path.join(root, 'run'))).toContain('kindling-escape');
+    });
+    expect(await readdir('/run')).not.toContain('kindling-escape');
+  });
+
+  it('substitutes $DEST_DISK', async () => {
+    await act('writefile', { DEST_DISK: disk.device, DEST_PATH: '/where', CONTENTS: 'on $DEST_DISK' });
+    await withMounted(disk.device, async (root) => {
+      expect(await readFile(path.join(root, 'where'), 'utf8')).toBe(`on ${disk.device}`);
+    });
+  });
+
+  it.each([
+    [{ DEST_PATH: 'relative', CONTENTS: 'x' }, 'KND_ACTION_VARIABLES'],
+    [{ DEST_PATH: '/x', CONTENTS: 'x', MODE: '0999' }, 'KND_ACTION_VARIABLES'],
+    [{ DEST_PATH: '/x', CONTENTS: 'x', DEST_DISK: '/dev/nothing' }, 'KND_DISK_NOT_FOUND'],
+    [{ DEST_PATH: '/x', CONTENTS: 'x', FS_TYPE: 'frobfs' }, 'KND_MOUNT_FAILED'],
+    [{ DEST_PATH: '/lost+found', CONTENTS: 'x' }, 'KND_PATH_INVALID'],
+  ])('%j fails with %s and leaves nothing mounted', async (variables, code) => {
+    const outcome = await act('writefile', { DEST_DISK: disk.device, ...variables });
+    expect(outcome).toMatchObject({ status: 'failed', error: { code } });
+    expect(await mountsOf(disk.device)).toEqual([]);
+  });
+});
+
+describe('cexec', () => {
+  beforeAll(async () => {
+    // A whole system in one file: the static busybox.
+    await withMounted(disk.device, async (root) => {
+      for (const directory of ['bin', 'etc', 'dev', 'proc', 'sys']) {
+        await mkdir(path.join(root, directory), { recursive: true });
+      }
+      await writeFile(path.join(root, 'etc/resolv.conf'), 'nameserver 192.0.2.1\n');
+      execFileSync('cp', ['/bin/busybox', path.join(root, 'bin/busybox')]);
+      for (const name of ['sh', 'cat', 'sleep', 'touch', 'env']) {
+        await symlink('busybox', path.join(root, 'bin', name));
+      }
+    });
+  });
+
+  const shell = { CHROOT: 'y', DEFAULT_INTERPRETER: '/bin/sh -c', FS_TYPE: 'ext4' };
+
+  it('runs a command inside the system, passes other variables on and logs what it prints', async () => {
+    const events: ActionEvent[] = [];
+    const outcome = await act(
+      'cexec',
+      {
+        ...shell,
+        BLOCK_DEVICE: disk.device,
+        CMD_LINE: 'echo "proxy $HTTP_PROXY"; echo a > /made',
+        HTTP_PROXY: 'http://p',
+      },
+      { onEvent: (event) => events.push(event) },
+    );
+    expect(outcome).toMatchObject({ status: 'success' });
+    expect(events).toContainEqual({ type: 'log', level: 'info', message: 'proxy http://p' });
+    await withMounted(disk.device, async (root) => {
+      expect(await readFile(path.join(root, 'made'), 'utf8')).toBe('a\n');
+    });
+  });
+
+  it('fails when the command fails, with what it said', async () => {
+    const outcome = await act('cexec', {
+      ...shell,
+      BLOCK_DEVICE: disk.device,
+      CMD_LINE: 'echo oh no >&2; exit 3',
+    });
+    expect(outcome).toMatchObject({ status: 'failed', error: { code: 'KND_COMMAND_FAILED' } });
+    expect(JSON.stringify(outcome)).toContain('oh no');
+  });
+
+  it('lends resolv.conf and gives the system its own back', async () => {
+    const outcome = await act('cexec', {
+      ...shell,
+      BLOCK_DEVICE: disk.device,
+      UPDATE_RESOLV_CONF: 'true',
+      CMD_LINE: 'cat /etc/resolv.conf > /seen',
+    });
+    expect(outcome).toMatchObject({ status: 'success' });
+    await withMounted(disk.device, async (root) => {
+      expect(await readFile(path.join(root, 'seen'), 'utf8')).toBe(
+        await readFile('/etc/resolv.conf', 'utf8'),
+      );
+      expect(await readFile(path.join(root, 'etc/resolv.conf'), 'utf8')).toBe('nameserver 192.0.2.1\n');
+    });
+  });
+
+  it('without an interpreter splits the line as a shell does', async () => {
+    const outcome = await act('cexec', {
+      CHROOT: 'y',
+      BLOCK_DEVICE: disk.device,
+      CMD_LINE: '/bin/touch "/with blank"; /bin/touch /second',
+    });
+    expect(outcome).toMatchObject({ status: 'success' });
+    await withMounted(disk.device, async (root) => {
+      expect(await readdir(root)).toEqual(expect.arrayContaining(['with blank', 'second']));
+    });
+  });
+
+  it('a timeout ends the whole tree, daemons too, and leaves no mount', async () => {
+    const outcome = await act(
+      'cexec',
+      { ...shell, BLOCK_DEVICE: disk.device, CMD_LINE: '(sleep 4242 &) ; sleep 4343' },
+      { timeoutMs: 2500 },
+    );
+    expect(outcome).toMatchObject({ status: 'timeout', error: { code: 'KND_ACTION_TIMEOUT' } });
+    expect(await pidsOf('sleep 4[23]4[23]')).toEqual([]);
+    expect(await mountsOf(disk.device)).toEqual([]);
+  });
+
+  it('a cancel is told apart from a timeout', async () => {
+    const cancel = new AbortController();
+    const running = act(
+      'cexec',
+      { ...shell, BLOCK_DEVICE: disk.device, CMD_LINE: 'echo started; sleep 4444' },
+      { signal: cancel.signal, onEvent: (event) => event.type === 'log' && cancel.abort() },
+    );
+    expect(await running).toMatchObject({ status: 'cancelled', error: { code: 'KND_ACTION_CANCELLED' } });
+    expect(await mountsOf(disk.device)).toEqual([]);
+  });
+
+  it('an action that is killed outright is cleaned up after, and the next run works', async () => {
+    const running = act('cexec', {
+      ...shell,
+      BLOCK_DEVICE: disk.device,
+      UPDATE_RESOLV_CONF: 'true',
+      CMD_LINE: 'sleep 4545',
+    });
+    await expect.poll(() => pidsOf('^sleep 4545'), { timeout: 10_000 }).toHaveLength(1);
+    const [pid] = await pidsOf('action cexec');
+    process.kill(Number(pid), 'SIGKILL');
+    expect(await running).toMatchObject({ status: 'failed', error: { code: 'KND_ACTION_DIED' } });
+    expect(await mountsOf(disk.device)).toEqual([]);
+    expect(await readdir(stateDirectory)).toEqual([]);
+    await withMounted(disk.device, async (root) => {
+      expect(await readFile(path.join(root, 'etc/resolv.conf'), 'utf8')).toBe('nameserver 192.0.2.1\n');
+    });
+    expect(await act('cexec', { ...shell, BLOCK_DEVICE: disk.device, CMD_LINE: 'true' })).toMatchObject({
+      status: 'success',
+    });
+  });
+});
+
+it('reboot only asks for it: the agent reboots when the server knows', async () => {
+  expect(await act('reboot-action', {})).toMatchObject({ status: 'success', handOver: { kind: 'reboot' } });
+});
+
+it('an image nobody knows fails with a code of its own', async () => {
+  expect(await act('example.com/unknown:1', {})).toMatchObject({
+    status: 'failed',
+    error: { code: 'KND_ACTION_UNKNOWN' },
+  });
+});
