@@ -173,6 +173,128 @@ export const ERROR_CODES = {
       'Bytes that came in on the TFTP port are not a TFTP packet. They were answered with an error and dropped.',
     hint: 'Nothing to do, unless a machine of yours does not boot: then look at what sends them.',
   },
+
+  // --- the orchestrator stub ---
+  KND_API_FORBIDDEN: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The token is valid but does not allow this call.',
+    hint: 'Use an operator’s token, or the token of the node that is concerned.',
+  },
+  KND_API_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The stub’s HTTP API was called with a body, query or path that its schema refuses.',
+    hint: 'The evidence lists every field that is wrong; /api/v1/openapi.json has the schema.',
+  },
+  KND_API_METHOD: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The address exists, but not for this HTTP method.',
+    hint: 'The Allow header names the methods.',
+  },
+  KND_API_NOT_FOUND: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The stub has nothing at this address.',
+    hint: '/api/v1/openapi.json lists every address of the API.',
+  },
+  KND_API_TOO_LARGE: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The body of a request is larger than the stub accepts.',
+    hint: 'Send less at once.',
+  },
+  KND_API_UNAUTHENTICATED: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The call carries no token, or one that is not valid (any more).',
+    hint: 'Send «Authorization: Bearer …» with the token from the state folder (operator-token) or a fresh access token.',
+  },
+  KND_CSV_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A file for bulk registration has rows that cannot be registered.',
+    hint: 'Each bad row is listed with its reason; correct them, nothing was imported.',
+  },
+  KND_NODE_CONFLICT: {
+    exit: 1,
+    retryable: false,
+    meaning: 'Another node is already registered with this UUID, serial or MAC.',
+    hint: 'Look it up with «kindling node show», correct or delete it.',
+  },
+  KND_NODE_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The details of a node cannot be used.',
+    hint: 'The message names the field.',
+  },
+  KND_NODE_STATE: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The node is not in a state that allows this.',
+    hint: '«kindling node show» tells its state and what it waits for.',
+  },
+  KND_NODE_UNKNOWN: {
+    exit: 1,
+    retryable: false,
+    meaning: 'No node has this id, name, UUID, serial or MAC.',
+    hint: '«kindling node list» shows every node.',
+  },
+  KND_PROFILE_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A profile cannot be used.',
+    hint: 'The message names the field.',
+  },
+  KND_PROFILE_UNKNOWN: {
+    exit: 1,
+    retryable: false,
+    meaning: 'There is no profile of this name.',
+    hint: '«kindling profile list» shows every profile.',
+  },
+  KND_STUB_LISTEN: {
+    exit: 3,
+    retryable: false,
+    meaning: 'The stub cannot listen on its port.',
+    hint: 'Choose another with --port, or stop what holds it.',
+  },
+  KND_STUB_STATE: {
+    exit: 3,
+    retryable: false,
+    meaning: 'The stub’s state folder cannot be used.',
+    hint: 'Give another with --state, or correct its owner and mode.',
+  },
+  KND_STUB_UNREACHABLE: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The stub does not answer.',
+    hint: 'Start it with «kindling serve», or name another with --server.',
+  },
+  KND_TEMPLATE_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A workflow template is not valid, or does not render with the values given.',
+    hint: 'The message names the line.',
+  },
+  KND_TEMPLATE_UNKNOWN: {
+    exit: 1,
+    retryable: false,
+    meaning: 'There is no workflow template of this name.',
+    hint: '«kindling workflow templates» shows every template.',
+  },
+  KND_WORKFLOW_STATE: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The workflow is not in a state that allows this.',
+    hint: '«kindling workflow show» tells its state.',
+  },
+  KND_WORKFLOW_UNKNOWN: {
+    exit: 1,
+    retryable: false,
+    meaning: 'There is no workflow of this id.',
+    hint: '«kindling workflow list» shows every workflow.',
+  },
 } as const satisfies Record<string, CodeEntry>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

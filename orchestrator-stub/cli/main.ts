@@ -3,13 +3,25 @@ import { Command, CommanderError } from 'commander';
 import { describeError, toKindlingError } from '../../protocol/error.ts';
 import { programVersion } from './version.ts';
 
-/** `kindling`: everything an operator does. One line per sub-command; each module is loaded only when it is used. */
+/** A module of this folder (or another part's) adds options, sub-commands and the action to the command it is given. */
+type Define = (command: Command) => void;
+
+/** One line per sub-command: name, what it does, and the module that is loaded only when it is used. */
+const COMMANDS: [name: string, summary: string, load: () => Promise<Define>][] = [
+  ['serve', 'start the orchestrator', async () => (await import('./serve.ts')).defineServe],
+];
+
+/** `kindling`: everything an operator does. */
 const program = new Command('kindling')
   .description('Turns bare metal into running edge nodes')
   .version(programVersion())
   .exitOverride();
 
 try {
+  for (const [name, summary, load] of COMMANDS) {
+    const command = program.command(name).description(summary);
+    if (process.argv.includes(name)) (await load())(command);
+  }
   await program.parseAsync();
 } catch (thrown) {
   if (thrown instanceof CommanderError) {

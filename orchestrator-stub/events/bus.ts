@@ -1,0 +1,58 @@
+/** What the stub tells whoever watches: the CLI, the web page, tests. */
+export type StubEvent =
+  | { type: 'node'; nodeId: string; change: NodeChange; status: string }
+  | {
+      type: 'workflow';
+      nodeId: string;
+      workflowId: string;
+      state: string;
+      action: string;
+      index: number;
+      total: number;
+      actionState: string;
+      message: string;
+    }
+  | { type: 'log'; nodeId: string; lines: unknown[] };
+
+export type NodeChange =
+  | 'discovered'
+  | 'registered'
+  | 'changed'
+  | 'onboarded'
+  | 'provisioned'
+  | 'running'
+  | 'deleted';
+
+export interface NumberedEvent {
+  id: number;
+  at: string;
+  event: StubEvent;
+}
+
+type Listener = (event: NumberedEvent) => void;
+
+const KEPT_EVENTS = 1000;
+
+/** Numbers events, keeps the last thousand so that a watcher that reconnects misses nothing, and passes them on. */
+export class EventBus {
+  readonly #listeners = new Set<Listener>();
+  readonly #kept: NumberedEvent[] = [];
+  // Starts from the clock so that ids keep growing across restarts and a stale Last-Event-ID is recognised.
+  #nextId = Date.now() * 1000;
+
+  publish(event: StubEvent): void {
+    const numbered = { id: this.#nextId++, at: new Date().toISOString(), event };
+    this.#kept.push(numbered);
+    if (this.#kept.length > KEPT_EVENTS) this.#kept.shift();
+    for (const listener of this.#listeners) listener(numbered);
+  }
+
+  /** Events after `lastId` that are still kept, then every new one. Returns the way to stop. */
+  subscribe(listener: Listener, lastId?: number): () => void {
+    if (lastId !== undefined) {
+      for (const event of this.#kept) if (event.id > lastId) listener(event);
+    }
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}

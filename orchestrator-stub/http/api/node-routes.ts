@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import type { Inventory } from '../../../protocol/inventory.ts';
+import type { Host } from '../../nodes/host.ts';
+import type { Nodes } from '../../nodes/nodes.ts';
+import type { HostTable } from '../../store/host-table.ts';
+import { type ApiRoute, apiRoute } from '../route.ts';
+import {
+  CorrectionSchema,
+  DiscoverySchema,
+  NodeSchema,
+  type NodeView,
+  RegistrationSchema,
+} from './node-schemas.ts';
+import { nodeView } from './node-view.ts';
+
+export interface NodeRouteParts {
+  nodes: Nodes;
+  hosts: HostTable;
+  workflowOf: (hostId: string) => NodeView['workflow'];
+}
+
+const tag = 'nodes';
+
+export function nodeRoutes({ nodes, hosts, workflowOf }: NodeRouteParts): ApiRoute[] {
+  const view = (host: Host) => nodeView(host, hosts.instance(host.id), workflowOf(host.id));
+  const viewInFull = (host: Host) => ({ ...view(host), inventory: hosts.inventory(host.id) });
+  return [
+    apiRoute({
+      method: 'POST',
+      path: '/api/v1/discovery',
+      access: 'anyone',
+      tag,
+      operationId: 'reportDiscovery',
+      summary: 'A machine shows itself: stores its inventory, whether it is registered or not',
+      body: DiscoverySchema,
+      answer: z.object({ nodeId: z.string() }),
+      handle: ({ body }) => ({ nodeId: nodes.discover(body as unknown as Inventory).id }),
+    }),
+    apiRoute({
+      method: 'GET',
+      path: '/api/v1/nodes',
+      access: 'operator',
+      tag,
+      operationId: 'listNodes',
+      summary: 'Every node, the discovered ones included',
+      answer: z.object({ nodes: z.array(NodeSchema) }),
+      handle: () => ({ nodes: nodes.list().map(view) }),
+    }),
+    apiRoute({
+      method: 'POST',
+      path: '/api/v1/nodes',
+      access: 'operator',
+      tag,
+      operationId: 'registerNode',
+      summary: 'Register a node by UUID, serial or MAC',
+      body: RegistrationSchema,
+      status: 201,
+      answer: NodeSchema,
+      handle: ({ body }) => view(nodes.register(body)),
+    }),
+    apiRoute({
+      method: 'GET',
+      path: '/api/v1/nodes/{id}',
+      access: 'operator',
+      tag,
+      operationId: 'getNode',
+      summary: 'One node with its inventory; {id} is an id, name, UUID, serial or MAC',
+      answer: NodeSchema,
+      handle: ({ path }) => viewInFull(nodes.find(path['id'] ?? '')),
+    }),
+    apiRoute({
+      method: 'PATCH',
+      path: '/api/v1/nodes/{id}',
+      access: 'operator',
+      tag,
+      operationId: 'correctNode',
+      summary: 'Correct a registration; a mismatch is cleared by it',
+      body: CorrectionSchema,
+      answer: NodeSchema,
+      handle: ({ path, body }) => view(nodes.correct(path['id'] ?? '', body)),
+    }),
+    apiRoute({
+      method: 'DELETE',
+      path: '/api/v1/nodes/{id}',
+      access: 'operator',
+      tag,
+      operationId: 'deleteNode',
+      summary: 'Forget a node and revoke its credentials',
+      status: 204,
+      answer: z.void(),
+      handle: ({ path }) => nodes.delete(path['id'] ?? ''),
+    }),
+    apiRoute({
+      method: 'POST',
+      path: '/api/v1/nodes/{id}/onboard',
+      access: 'operator',
+      tag,
+      operationId: 'onboardNode',
+      summary: 'Let a registered node in: it gets its credentials at its next knock',
+      answer: NodeSchema,
+      handle: ({ path }) => view(nodes.onboard(path['id'] ?? '')),
+    }),
+    apiRoute({
+      method: 'POST',
+      path: '/api/v1/nodes/{id}/deauthorise',
+      access: 'operator',
+      tag,
+      operationId: 'deauthoriseNode',
+      summary: 'Take the trust away: credentials and tokens stop working at once',
+      answer: NodeSchema,
+      handle: ({ path }) => view(nodes.deauthorize(path['id'] ?? '')),
+    }),
+  ];
+}

@@ -1,0 +1,38 @@
+import type { Host } from '../../nodes/host.ts';
+import type { Instance } from '../../nodes/instance.ts';
+import { statusLine } from '../../nodes/status-line.ts';
+import type { NodeView } from './node-schemas.ts';
+
+/** What the API shows of a host: its record, its instance and the workflow that is running, in one object. */
+export function nodeView(
+  host: Host,
+  instance: Instance | undefined,
+  workflow: NodeView['workflow'],
+): NodeView {
+  return {
+    id: host.id,
+    name: host.name,
+    status: statusLine(host, instance),
+    isRegistered: host.isRegistered,
+    uuid: host.uuid,
+    serial: host.serial ?? host.reportedSerial,
+    mac: host.mac ?? host.reportedMac,
+    ip: host.reportedIp,
+    projectId: host.projectId,
+    desiredState: host.desiredState,
+    currentState: host.currentState,
+    registrationStatus: host.registrationStatus,
+    onboardingStatus: host.onboardingStatus,
+    hostStatus: host.hostStatus,
+    provisioningStatus: instance?.provisioningStatus ?? null,
+    profile: instance?.profile ?? host.profile,
+    site: host.site,
+    metadata: host.metadata,
+    generation: instance?.generation ?? 0,
+    provisionedGeneration: instance?.provisionedGeneration ?? 0,
+    firstBootAt: instance?.firstBootAt ?? null,
+    createdAt: host.createdAt,
+    lastSeenAt: host.lastSeenAt,
+    workflow,
+  };
+}

@@ -1,0 +1,51 @@
+import type { ServerResponse } from 'node:http';
+import { toErrorReport } from '../../protocol/error.ts';
+import type { ErrorCode } from '../../protocol/error-codes.ts';
+
+/** HTTP status of our codes; whatever is not named is a defect of ours: 500. */
+const STATUS_OF: Partial<Record<ErrorCode, number>> = {
+  KND_API_FORBIDDEN: 403,
+  KND_API_INVALID: 400,
+  KND_API_METHOD: 405,
+  KND_API_NOT_FOUND: 404,
+  KND_API_TOO_LARGE: 413,
+  KND_API_UNAUTHENTICATED: 401,
+  KND_NODE_CONFLICT: 409,
+  KND_NODE_INVALID: 400,
+  KND_NODE_STATE: 409,
+  KND_NODE_UNKNOWN: 404,
+  KND_PROFILE_INVALID: 400,
+  KND_PROFILE_UNKNOWN: 404,
+  KND_TEMPLATE_INVALID: 422,
+  KND_TEMPLATE_UNKNOWN: 404,
+  KND_WORKFLOW_STATE: 409,
+  KND_WORKFLOW_UNKNOWN: 404,
+};
+
+/** Answers with application/problem+json (RFC 9457): our code, message and hint, and the facts. */
+export function sendProblem(response: ServerResponse, thrown: unknown): void {
+  const report = toErrorReport(thrown);
+  const status = STATUS_OF[report.code as ErrorCode] ?? 500;
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  // An unnamed failure may carry paths or statements of ours: the log has them, the caller gets the code.
+  const isOurs = status !== 500;
+  const problem = {
+    type: `urn:kindling:error:${report.code}`,
+    title: isOurs ? report.message : 'the server failed',
+    status,
+    code: report.code,
+    hint: report.hint,
+    retryable: report.retryable,
+    ...(isOurs && report.evidence ? { evidence: report.evidence } : {}),
+    ...(isOurs && report.causes.length > 0 ? { causes: report.causes } : {}),
+  };
+  response.writeHead(status, {
+    'content-type': 'application/problem+json',
+    'cache-control': 'no-store',
+    ...(status === 401 ? { 'www-authenticate': 'Bearer realm="kindling"' } : {}),
+  });
+  response.end(JSON.stringify(problem));
+}

@@ -1,0 +1,119 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { z } from 'zod';
+
+export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** Who may call a route. `node` lets in a node's or an operator's token, `anyone` needs none. */
+export type Access = 'anyone' | 'node' | 'operator';
+
+export interface RouteCall {
+  request: IncomingMessage;
+  response: ServerResponse;
+  /** Decoded `{name}` parts of the path; `{*}` is the rest of it. */
+  path: Record<string, string>;
+  query: URLSearchParams;
+  /** The request's own address, for links. */
+  origin: string;
+}
+
+/** One line of the routing table outside the documented API: it answers by itself. */
+export interface RawRoute {
+  method: HttpMethod;
+  path: string;
+  access: Access;
+  answer: (call: RouteCall) => void | Promise<void>;
+}
+
+/** One documented operation: what validates it also writes its part of the OpenAPI document. */
+export interface ApiRoute<
+  Body extends z.ZodType = z.ZodType,
+  Query extends z.ZodType = z.ZodType,
+  Answer extends z.ZodType = z.ZodType,
+> {
+  method: HttpMethod;
+  path: string;
+  access: Access;
+  summary: string;
+  tag: string;
+  operationId: string;
+  body?: Body;
+  query?: Query;
+  answer: Answer;
+  status?: number;
+  handle: (input: {
+    body: z.output<Body>;
+    query: z.output<Query>;
+    path: Record<string, string>;
+    origin: string;
+  }) => z.input<Answer> | Promise<z.input<Answer>>;
+}
+
+/** Keeps the types of one route together while the table holds many. */
+export function apiRoute<
+  Body extends z.ZodType = z.ZodUndefined,
+  Query extends z.ZodType = z.ZodUndefined,
+  Answer extends z.ZodType = z.ZodType,
+>(route: ApiRoute<Body, Query, Answer>): ApiRoute {
+  return route as unknown as ApiRoute;
+}
+
+interface Compiled<R> {
+  route: R;
+  segments: string[];
+}
+
+export type Match<R> =
+  | { kind: 'found'; route: R; path: Record<string, string> }
+  | { kind: 'wrong-method'; allow: HttpMethod[] }
+  | { kind: 'none' };
+
+/** Finds the route for a method and a path. Few dozen routes: a list by first segment is quick enough. */
+export class RouteTable<R extends { method: HttpMethod; path: string }> {
+  readonly #byLength: Compiled<R>[];
+
+  constructor(routes: readonly R[]) {
+    this.#byLength = routes.map((route) => ({ route, segments: route.path.split('/').slice(1) }));
+  }
+
+  find(method: string, pathname: string): Match<R> {
+    const parts = pathname.split('/').slice(1);
+    const allow: HttpMethod[] = [];
+    for (const { route, segments } of this.#byLength) {
+      const path = matchSegments(segments, parts);
+      if (!path) continue;
+      if (route.method === method || (method === 'HEAD' && route.method === 'GET')) {
+        return { kind: 'found', route, path };
+      }
+      allow.push(route.method);
+    }
+    return allow.length > 0 ? { kind: 'wrong-method', allow } : { kind: 'none' };
+  }
+}
+
+function matchSegments(segments: string[], parts: string[]): Record<string, string> | undefined {
+  const path: Record<string, string> = {};
+  for (const [index, segment] of segments.entries()) {
+    if (segment === '{*}') {
+      path['*'] = parts.slice(index).join('/');
+      return path;
+    }
+    const part = parts[index];
+    if (part === undefined) return undefined;
+    if (segment.startsWith('{')) {
+      const value = decode(part);
+      if (!value) return undefined;
+      path[segment.slice(1, -1)] = value;
+    } else if (segment !== part) {
+      return undefined;
+    }
+  }
+  return parts.length === segments.length ? path : undefined;
+}
+
+function decode(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
+}

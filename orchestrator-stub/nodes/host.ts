@@ -1,0 +1,63 @@
+/** Current and desired state of a host, with the names and meaning of EMF's inventory. */
+export type HostState = 'UNSPECIFIED' | 'DELETED' | 'ONBOARDED' | 'UNTRUSTED' | 'REGISTERED';
+
+/** How a status text is meant: grey, blue, green or red in a list. */
+export type Indicator = 'UNSPECIFIED' | 'ERROR' | 'IN_PROGRESS' | 'IDLE';
+
+export interface Status {
+  text: string;
+  indicator: Indicator;
+  at: string;
+}
+
+/** The orchestrator's record of one machine. */
+export interface Host {
+  /** `host-1a2b3c4d`; the same before and after registration. */
+  id: string;
+  name: string;
+  projectId: string;
+  /** False while the machine has only shown itself (discovery report): it is listed but not let in. */
+  isRegistered: boolean;
+  /** SMBIOS UUID in lower case; null until known. */
+  uuid: string | null;
+  /** As registered or, for a machine that onboarded interactively, as reported; null until known. */
+  serial: string | null;
+  /** Boot MAC, lower case with colons: registered, else reported. */
+  mac: string | null;
+  /** Exactly as the node sent it: it is the worker id of its workflow, byte for byte. */
+  reportedMac: string | null;
+  reportedIp: string | null;
+  reportedSerial: string | null;
+  desiredState: HostState;
+  currentState: HostState;
+  registrationStatus: Status;
+  onboardingStatus: Status;
+  hostStatus: Status;
+  /** Profile to provision with; null means the site's default. */
+  profile: string | null;
+  site: string | null;
+  metadata: Record<string, string>;
+  createdAt: string;
+  lastSeenAt: string | null;
+}
+
+export function status(text: string, indicator: Indicator, now: Date): Status {
+  return { text, indicator, at: now.toISOString() };
+}
+
+/** A UUID as we store and compare it. Registration forms give upper case, dmidecode prints lower (emf.md 12.2, trap 17). */
+export function normalizeUuid(uuid: string): string {
+  return uuid.trim().toLowerCase();
+}
+
+/** A MAC as we store and compare it: lower case with colons. */
+export function normalizeMac(mac: string): string {
+  return mac.trim().toLowerCase().replaceAll('-', ':');
+}
+
+/** The same UUID with its first three fields byte-swapped, as tools that follow SMBIOS before 2.6 print it. */
+export function swapUuidFields(uuid: string): string {
+  const [a = '', b = '', c = '', d = '', e = ''] = uuid.split('-');
+  const swap = (field: string) => (field.match(/../g) ?? []).reverse().join('');
+  return [swap(a), swap(b), swap(c), d, e].join('-');
+}

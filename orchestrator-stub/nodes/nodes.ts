@@ -1,0 +1,185 @@
+import { KindlingError } from '../../protocol/error.ts';
+import type { Inventory } from '../../protocol/inventory.ts';
+import type { EventBus, NodeChange } from '../events/bus.ts';
+import type { Database } from '../store/database.ts';
+import type { HostTable } from '../store/host-table.ts';
+import { resourceId } from '../store/identifiers.ts';
+import { type Host, normalizeMac, normalizeUuid, swapUuidFields } from './host.ts';
+import {
+  allowOnboarding,
+  correctHost,
+  deauthorizeHost,
+  NO_SERIAL,
+  newHost,
+  type Registration,
+  registerHost,
+} from './registration.ts';
+import { statusLine } from './status-line.ts';
+
+export interface NodesOptions {
+  database: Database;
+  hosts: HostTable;
+  bus: EventBus;
+  projectId: string;
+  now: () => Date;
+}
+
+/** The nodes of the site: who they are and who is let in. Every change goes through here and is told to the watchers. */
+export class Nodes {
+  readonly #options: NodesOptions;
+  /** Called inside the transaction that takes a node's trust away. */
+  onRevoked: (hostId: string) => void = () => {};
+
+  constructor(options: NodesOptions) {
+    this.#options = options;
+  }
+
+  list(): Host[] {
+    return this.#options.hosts.list();
+  }
+
+  /** By id, UUID, serial, MAC or name. */
+  find(key: string): Host {
+    const { hosts } = this.#options;
+    const host =
+      hosts.byId(key) ??
+      hosts.byUuid(normalizeUuid(key)) ??
+      hosts.bySerial(key) ??
+      hosts.byMac(normalizeMac(key)) ??
+      hosts.list().find(({ name }) => name === key);
+    if (!host) throw new KindlingError('KND_NODE_UNKNOWN', `there is no node ${key}`);
+    return host;
+  }
+
+  /** A machine has shown itself. It is remembered, whether it is registered or not; nobody is let in by this. */
+  discover(inventory: Inventory): Host {
+    const { hosts, now, projectId, database } = this.#options;
+    const { identity } = inventory;
+    return database.transaction(() => {
+      const known = this.#match(identity.uuid, identity.serial, identity.bootMac ?? identity.macs[0]);
+      const host = known ?? {
+        ...newHost(resourceId('host'), projectId, now()),
+        uuid: identity.uuid ? normalizeUuid(identity.uuid) : null,
+        serial: identity.serial ?? null,
+        mac: normalizeMac(identity.bootMac ?? identity.macs[0] ?? '') || null,
+      };
+      const seen = {
+        ...host,
+        reportedSerial: identity.serial ?? host.reportedSerial,
+        lastSeenAt: now().toISOString(),
+      };
+      hosts.save(seen);
+      hosts.saveInventory(seen.id, inventory, now());
+      this.tell(seen, known ? 'changed' : 'discovered');
+      return seen;
+    });
+  }
+
+  register(registration: Registration): Host {
+    const { hosts, now, projectId, database } = this.#options;
+    return database.transaction(() => {
+      for (const other of this.#holders(registration)) {
+        if (other.isRegistered) throw conflict(other);
+      }
+      const candidate = this.#holders(registration)[0] ?? newHost(resourceId('host'), projectId, now());
+      const host = registerHost(candidate, registration, now());
+      hosts.save(host);
+      this.tell(host, 'registered');
+      return host;
+    });
+  }
+
+  correct(key: string, change: Parameters<typeof correctHost>[1]): Host {
+    const { hosts, now, database } = this.#options;
+    return database.transaction(() => {
+      const host = correctHost(this.find(key), change, now());
+      const others = this.#holders({
+        uuid: host.uuid ?? undefined,
+        serial: host.serial ?? undefined,
+        mac: host.mac ?? undefined,
+      }).filter(({ id }) => id !== host.id);
+      for (const other of others) {
+        if (other.isRegistered) throw conflict(other);
+        // The machine that was discovered under these details is this one after all.
+        const inventory = hosts.inventory(other.id);
+        hosts.delete(other.id);
+        hosts.save(host);
+        if (inventory) hosts.saveInventory(host.id, inventory, now());
+        this.tell(other, 'deleted');
+      }
+      hosts.save(host);
+      this.tell(host, 'changed');
+      return host;
+    });
+  }
+
+  onboard(key: string): Host {
+    return this.change(key, allowOnboarding);
+  }
+
+  deauthorize(key: string): Host {
+    return this.change(key, (host) => {
+      this.onRevoked(host.id);
+      return deauthorizeHost(host, this.#options.now());
+    });
+  }
+
+  delete(key: string): void {
+    const { hosts, database } = this.#options;
+    database.transaction(() => {
+      const host = this.find(key);
+      this.onRevoked(host.id);
+      hosts.delete(host.id);
+      this.tell({ ...host, desiredState: 'DELETED' }, 'deleted');
+    });
+  }
+
+  /** Changes one host in a transaction and tells the watchers. */
+  change(key: string, decide: (host: Host) => Host, what: NodeChange = 'changed'): Host {
+    return this.#options.database.transaction(() => {
+      const before = this.find(key);
+      const after = decide(before);
+      if (after !== before) {
+        this.#options.hosts.save(after);
+        this.tell(after, what);
+      }
+      return after;
+    });
+  }
+
+  tell(host: Host, change: NodeChange): void {
+    const instance = this.#options.hosts.instance(host.id);
+    this.#options.bus.publish({ type: 'node', nodeId: host.id, change, status: statusLine(host, instance) });
+  }
+
+  #match(uuid: string | undefined, serial: string | undefined, mac: string | undefined): Host | undefined {
+    const { hosts } = this.#options;
+    const wanted = uuid ? normalizeUuid(uuid) : undefined;
+    return (
+      (wanted && (hosts.byUuid(wanted) ?? hosts.byUuid(swapUuidFields(wanted)))) ||
+      (serial && serial !== NO_SERIAL && hosts.bySerial(serial)) ||
+      (mac && hosts.byMac(normalizeMac(mac))) ||
+      undefined
+    );
+  }
+
+  /** Everyone who already holds one of these details, best evidence first. */
+  #holders({ uuid, serial, mac }: Pick<Registration, 'uuid' | 'serial' | 'mac'>): Host[] {
+    const { hosts } = this.#options;
+    return [
+      uuid ? hosts.byUuid(normalizeUuid(uuid)) : undefined,
+      serial && serial !== NO_SERIAL ? hosts.bySerial(serial) : undefined,
+      mac ? hosts.byMac(normalizeMac(mac)) : undefined,
+    ].filter((host) => host !== undefined);
+  }
+}
+
+function conflict(other: Host): KindlingError {
+  return new KindlingError(
+    'KND_NODE_CONFLICT',
+    `${other.name} (${other.id}) is already registered with these details`,
+    {
+      evidence: { nodeId: other.id, uuid: other.uuid, serial: other.serial, mac: other.mac },
+    },
+  );
+}

@@ -1,0 +1,133 @@
+import { KindlingError } from '../../protocol/error.ts';
+import { type Host, normalizeMac, normalizeUuid, status } from './host.ts';
+
+export const UUID_PATTERN = /^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/;
+export const SERIAL_PATTERN = /^[A-Za-z0-9]{5,20}$/;
+export const MAC_PATTERN = /^([0-9a-fA-F]{2}([-:])){5}[0-9a-fA-F]{2}$/;
+/** What a serial becomes that does not fit the pattern (emf.md 1.3). */
+export const NO_SERIAL = 'N/A';
+
+/** What an operator says about a machine before it shows up. */
+export interface Registration {
+  name?: string | undefined;
+  uuid?: string | undefined;
+  serial?: string | undefined;
+  mac?: string | undefined;
+  autoOnboard?: boolean | undefined;
+  profile?: string | undefined;
+  site?: string | undefined;
+  metadata?: Record<string, string> | undefined;
+}
+
+/** An empty record, as a machine has that only showed itself. */
+export function newHost(id: string, projectId: string, now: Date): Host {
+  return {
+    id,
+    name: id,
+    projectId,
+    isRegistered: false,
+    uuid: null,
+    serial: null,
+    mac: null,
+    reportedMac: null,
+    reportedIp: null,
+    reportedSerial: null,
+    desiredState: 'UNSPECIFIED',
+    currentState: 'UNSPECIFIED',
+    registrationStatus: status('', 'UNSPECIFIED', now),
+    onboardingStatus: status('', 'UNSPECIFIED', now),
+    hostStatus: status('', 'UNSPECIFIED', now),
+    profile: null,
+    site: null,
+    metadata: {},
+    createdAt: now.toISOString(),
+    lastSeenAt: null,
+  };
+}
+
+/** Lets a machine in: by UUID, serial or MAC, with or without the operator's further word. */
+export function registerHost(host: Host, registration: Registration, now: Date): Host {
+  if (!registration.uuid && !registration.serial && !registration.mac) {
+    throw new KindlingError('KND_NODE_INVALID', 'a registration needs a uuid, a serial or a mac');
+  }
+  return {
+    ...host,
+    isRegistered: true,
+    name: registration.name ?? host.name,
+    // What the machine itself has shown stays where the operator said nothing else.
+    uuid: registration.uuid ? normalizeUuid(registration.uuid) : host.uuid,
+    serial: registration.serial ?? host.serial,
+    mac: registration.mac ? normalizeMac(registration.mac) : host.mac,
+    desiredState: registration.autoOnboard ? 'ONBOARDED' : 'REGISTERED',
+    registrationStatus: status('Host is Registered', 'IDLE', now),
+    profile: registration.profile ?? host.profile,
+    site: registration.site ?? host.site,
+    metadata: registration.metadata ?? host.metadata,
+  };
+}
+
+/**
+ * Corrects what was registered. EMF keeps a mismatch for ever (the host must be deleted); here the correction also
+ * clears the mismatch, so the node's next knock succeeds.
+ */
+export function correctHost(
+  host: Host,
+  change: Omit<Registration, 'autoOnboard' | 'uuid' | 'serial' | 'mac'> & {
+    uuid?: string | null | undefined;
+    serial?: string | null | undefined;
+    mac?: string | null | undefined;
+  },
+  now: Date,
+): Host {
+  const pick = <T>(next: T | undefined, old: T): T => (next === undefined ? old : next);
+  const corrected: Host = {
+    ...host,
+    name: change.name ?? host.name,
+    uuid: pick(change.uuid && normalizeUuid(change.uuid), host.uuid) || null,
+    serial: pick(change.serial, host.serial) || null,
+    mac: pick(change.mac && normalizeMac(change.mac), host.mac) || null,
+    profile: change.profile ?? host.profile,
+    site: change.site ?? host.site,
+    metadata: change.metadata ?? host.metadata,
+  };
+  if (corrected.isRegistered && !corrected.uuid && !corrected.serial && !corrected.mac) {
+    throw new KindlingError('KND_NODE_INVALID', `${host.name} would be left without uuid, serial and mac`);
+  }
+  if (host.registrationStatus.indicator === 'ERROR') {
+    corrected.registrationStatus = status('Host is Registered', 'IDLE', now);
+  }
+  return corrected;
+}
+
+/** The operator's «Onboard»: the node gets its credentials at its next knock. */
+export function allowOnboarding(host: Host): Host {
+  if (!host.isRegistered) {
+    throw new KindlingError('KND_NODE_STATE', `${host.name} is not registered yet`, {
+      hint: 'Register it first: kindling node register --uuid … (or --serial, --mac).',
+    });
+  }
+  if (host.desiredState === 'DELETED' || host.desiredState === 'UNTRUSTED') {
+    throw new KindlingError('KND_NODE_STATE', `${host.name} is ${host.desiredState}`);
+  }
+  return { ...host, desiredState: 'ONBOARDED' };
+}
+
+/** Takes the trust away; the credentials are revoked by whoever calls this. */
+export function deauthorizeHost(host: Host, now: Date): Host {
+  return {
+    ...host,
+    desiredState: 'UNTRUSTED',
+    currentState: 'UNTRUSTED',
+    hostStatus: status('Invalidated', 'IDLE', now),
+  };
+}
+
+/** Opens the door again for a node that is already ONBOARDED: it may fetch credentials and work once more. */
+export function reopenOnboarding(host: Host, now: Date): Host {
+  return {
+    ...host,
+    desiredState: 'ONBOARDED',
+    currentState: 'REGISTERED',
+    hostStatus: status('Waiting for the node to network-boot', 'IN_PROGRESS', now),
+  };
+}

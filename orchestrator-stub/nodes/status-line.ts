@@ -1,0 +1,21 @@
+import type { Host } from './host.ts';
+import type { Instance } from './instance.ts';
+
+/** The one line that says how a node is, for lists and events: the furthest thing that is going on, or what is wrong. */
+export function statusLine(host: Host, instance: Instance | undefined): string {
+  if (host.desiredState === 'DELETED') return 'Deleted';
+  if (!host.isRegistered) return 'Discovered, not registered';
+  if (host.currentState === 'UNTRUSTED') return 'Deauthorised';
+  if (host.registrationStatus.indicator === 'ERROR') return host.registrationStatus.text;
+  if (host.currentState !== 'ONBOARDED') {
+    if (host.hostStatus.text) return host.hostStatus.text;
+    if (host.currentState === 'REGISTERED') {
+      return host.desiredState === 'ONBOARDED' ? 'Onboarding' : 'Registered, waiting for «onboard»';
+    }
+    return 'Registered, not connected yet';
+  }
+  if (!instance) return 'Onboarded, waiting for a profile';
+  if (instance.firstBootAt) return 'Running';
+  if (instance.currentState === 'RUNNING') return host.hostStatus.text || instance.provisioningStatus.text;
+  return instance.provisioningStatus.text;
+}

@@ -1,0 +1,84 @@
+import type { Inventory } from '../../protocol/inventory.ts';
+import type { Host } from '../nodes/host.ts';
+import type { Instance } from '../nodes/instance.ts';
+import type { Database } from './database.ts';
+
+interface Row {
+  document: string;
+}
+
+/** Hosts with their inventory and instance. */
+export class HostTable {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  list(): Host[] {
+    return this.#hosts('SELECT document FROM hosts ORDER BY created_at, id');
+  }
+
+  byId(id: string): Host | undefined {
+    return this.#hosts('SELECT document FROM hosts WHERE id = ?', id)[0];
+  }
+
+  byUuid(uuid: string): Host | undefined {
+    return this.#hosts('SELECT document FROM hosts WHERE uuid = ?', uuid)[0];
+  }
+
+  /** Case does not matter: labels are typed by people. Registered hosts first. */
+  bySerial(serial: string): Host | undefined {
+    return this.#hosts(
+      'SELECT document FROM hosts WHERE serial = lower(?) ORDER BY is_registered DESC',
+      serial,
+    )[0];
+  }
+
+  byMac(mac: string): Host | undefined {
+    return this.#hosts('SELECT document FROM hosts WHERE mac = ? ORDER BY is_registered DESC', mac)[0];
+  }
+
+  save(host: Host): void {
+    this.#database.run(
+      'INSERT INTO hosts (id, document) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET document = excluded.document',
+      host.id,
+      JSON.stringify(host),
+    );
+  }
+
+  delete(id: string): void {
+    this.#database.run('DELETE FROM hosts WHERE id = ?', id);
+  }
+
+  saveInventory(hostId: string, inventory: Inventory, at: Date): void {
+    this.#database.run(
+      'INSERT INTO inventories (host_id, document, reported_at) VALUES (?, ?, ?) ON CONFLICT (host_id) DO UPDATE SET document = excluded.document, reported_at = excluded.reported_at',
+      hostId,
+      JSON.stringify(inventory),
+      at.toISOString(),
+    );
+  }
+
+  inventory(hostId: string): Inventory | undefined {
+    const row = this.#database.get<Row>('SELECT document FROM inventories WHERE host_id = ?', hostId);
+    return row && (JSON.parse(row.document) as Inventory);
+  }
+
+  instance(hostId: string): Instance | undefined {
+    const row = this.#database.get<Row>('SELECT document FROM instances WHERE host_id = ?', hostId);
+    return row && (JSON.parse(row.document) as Instance);
+  }
+
+  saveInstance(instance: Instance): void {
+    this.#database.run(
+      'INSERT INTO instances (host_id, document) VALUES (?, ?) ON CONFLICT (host_id) DO UPDATE SET document = excluded.document',
+      instance.hostId,
+      JSON.stringify(instance),
+    );
+  }
+
+  #hosts(sql: string, ...values: string[]): Host[] {
+    return this.#database.all<Row>(sql, ...values).map((row) => JSON.parse(row.document) as Host);
+  }
+}

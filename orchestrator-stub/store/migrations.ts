@@ -1,0 +1,90 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { KindlingError } from '../../protocol/error.ts';
+
+/**
+ * Each step is applied once, in order; PRAGMA user_version counts them. A step that has shipped is never edited.
+ * Records are JSON documents; what is looked up or must be unique is a generated column with an index.
+ */
+const STEPS: readonly string[] = [
+  `
+  CREATE TABLE hosts (
+    id TEXT PRIMARY KEY,
+    document TEXT NOT NULL,
+    uuid TEXT GENERATED ALWAYS AS (json_extract(document, '$.uuid')) VIRTUAL,
+    serial TEXT GENERATED ALWAYS AS (lower(json_extract(document, '$.serial'))) VIRTUAL,
+    mac TEXT GENERATED ALWAYS AS (json_extract(document, '$.mac')) VIRTUAL,
+    is_registered INTEGER GENERATED ALWAYS AS (json_extract(document, '$.isRegistered')) VIRTUAL,
+    created_at TEXT GENERATED ALWAYS AS (json_extract(document, '$.createdAt')) VIRTUAL
+  ) STRICT;
+  CREATE UNIQUE INDEX hosts_uuid ON hosts (uuid) WHERE uuid IS NOT NULL;
+  CREATE UNIQUE INDEX hosts_serial ON hosts (serial) WHERE serial IS NOT NULL AND serial <> 'n/a' AND is_registered = 1;
+  CREATE INDEX hosts_mac ON hosts (mac) WHERE mac IS NOT NULL;
+
+  CREATE TABLE inventories (
+    host_id TEXT PRIMARY KEY REFERENCES hosts (id) ON DELETE CASCADE,
+    document TEXT NOT NULL,
+    reported_at TEXT NOT NULL
+  ) STRICT;
+
+  CREATE TABLE instances (
+    host_id TEXT PRIMARY KEY REFERENCES hosts (id) ON DELETE CASCADE,
+    document TEXT NOT NULL
+  ) STRICT;
+
+  CREATE TABLE clients (
+    client_id TEXT PRIMARY KEY,
+    host_id TEXT NOT NULL REFERENCES hosts (id) ON DELETE CASCADE,
+    secret TEXT NOT NULL,
+    created_at TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX clients_host ON clients (host_id);
+
+  CREATE TABLE users (
+    name TEXT PRIMARY KEY,
+    password_hash TEXT NOT NULL,
+    salt TEXT NOT NULL,
+    project_id TEXT NOT NULL
+  ) STRICT;
+
+  CREATE TABLE profiles (name TEXT PRIMARY KEY, document TEXT NOT NULL) STRICT;
+  CREATE TABLE templates (name TEXT PRIMARY KEY, document TEXT NOT NULL) STRICT;
+  CREATE TABLE settings (name TEXT PRIMARY KEY, document TEXT NOT NULL) STRICT;
+
+  CREATE TABLE workflows (
+    id TEXT PRIMARY KEY,
+    host_id TEXT NOT NULL REFERENCES hosts (id) ON DELETE CASCADE,
+    definition TEXT NOT NULL,
+    progress TEXT NOT NULL,
+    state TEXT GENERATED ALWAYS AS (json_extract(progress, '$.state')) VIRTUAL
+  ) STRICT;
+  CREATE INDEX workflows_host ON workflows (host_id);
+  CREATE INDEX workflows_state ON workflows (state);
+
+  CREATE TABLE log_lines (
+    host_id TEXT NOT NULL REFERENCES hosts (id) ON DELETE CASCADE,
+    stream TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    time TEXT NOT NULL,
+    level TEXT NOT NULL,
+    message TEXT NOT NULL,
+    fields TEXT,
+    PRIMARY KEY (host_id, stream, sequence)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX log_lines_time ON log_lines (host_id, time);
+  `,
+];
+
+/** Brings the file to the newest layout, one transaction per step. */
+export function migrate(connection: DatabaseSync): void {
+  const row = connection.prepare('PRAGMA user_version').get() as { user_version: number };
+  if (row.user_version > STEPS.length) {
+    throw new KindlingError(
+      'KND_STUB_STATE',
+      `the database has layout ${row.user_version}, this version of kindling knows ${STEPS.length}`,
+      { hint: 'Run the newer version of kindling that wrote it, or start with another --state folder.' },
+    );
+  }
+  for (let version = row.user_version; version < STEPS.length; version++) {
+    connection.exec(`BEGIN IMMEDIATE; ${STEPS[version]}; PRAGMA user_version = ${version + 1}; COMMIT;`);
+  }
+}

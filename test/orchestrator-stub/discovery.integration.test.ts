@@ -1,0 +1,94 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type Stub, startStub } from '../../orchestrator-stub/serve.ts';
+
+const UUID = '6f8a3c1e-0d2b-4a77-9c55-d1e0f2a3b4c5';
+const inventory = {
+  identity: { uuid: UUID, serial: 'ABC12345', macs: ['52:54:00:12:34:56'], nodeId: 'n1', evidence: [] },
+  disks: [{ name: 'sda', sizeBytes: 1 }],
+};
+
+let folder: string;
+let stub: Stub;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'kindling-stub-'));
+  stub = await startStub({ stateFolder: folder, host: '127.0.0.1', port: false, plainPort: 0 });
+});
+
+afterEach(async () => {
+  await stub.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function call(path: string, init: RequestInit & { json?: unknown } = {}) {
+  const { json, ...rest } = init;
+  const response = await fetch(stub.urls.http + path, {
+    ...rest,
+    ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    type: response.headers.get('content-type'),
+    body: text ? JSON.parse(text) : undefined,
+  };
+}
+
+test('a machine that shows itself is listed but not let in, and keeps its id once it is registered', async () => {
+  const first = await call('/api/v1/discovery', { method: 'POST', json: inventory });
+  expect(first.status).toBe(200);
+  const { nodeId } = first.body;
+  const again = await call('/api/v1/discovery', { method: 'POST', json: inventory });
+  expect(again.body.nodeId).toBe(nodeId);
+
+  const listed = await call('/api/v1/nodes');
+  expect(listed.body.nodes).toMatchObject([
+    { id: nodeId, uuid: UUID, isRegistered: false, status: 'Discovered, not registered' },
+  ]);
+
+  const registered = await call('/api/v1/nodes', {
+    method: 'POST',
+    json: { serial: 'abc12345', name: 'till-7' },
+  });
+  expect(registered.status).toBe(201);
+  expect(registered.body).toMatchObject({ id: nodeId, name: 'till-7', isRegistered: true, uuid: UUID });
+  const shown = await call('/api/v1/nodes/till-7');
+  expect(shown.body.inventory.disks).toEqual([{ name: 'sda', sizeBytes: 1 }]);
+});
+
+test('what has no identity is refused with a code and changes nothing', async () => {
+  for (const json of [
+    {},
+    { identity: { macs: ['no mac'], nodeId: 'x' } },
+    { identity: { uuid: '1', macs: [], nodeId: 'x' } },
+  ]) {
+    const answer = await call('/api/v1/discovery', { method: 'POST', json });
+    expect(answer.status).toBe(400);
+    expect(answer.type).toBe('application/problem+json');
+    expect(answer.body.code).toBe('KND_API_INVALID');
+  }
+  const garbage = await fetch(`${stub.urls.http}/api/v1/discovery`, { method: 'POST', body: '{' });
+  expect(garbage.status).toBe(400);
+  expect((await call('/api/v1/nodes')).body.nodes).toEqual([]);
+});
+
+test('watchers see a discovery as it happens', async () => {
+  const stop = new AbortController();
+  const events = await fetch(`${stub.urls.http}/api/v1/events`, { signal: stop.signal });
+  const { nodeId } = (await call('/api/v1/discovery', { method: 'POST', json: inventory })).body;
+  let text = '';
+  for await (const chunk of events.body as unknown as AsyncIterable<Uint8Array>) {
+    text += Buffer.from(chunk).toString();
+    if (text.includes('event: node')) break;
+  }
+  expect(text).toContain(`"nodeId":"${nodeId}","change":"discovered"`);
+  stop.abort();
+});
+
+test('the state folder and what is in it belong to the owner only', async () => {
+  expect((await stat(folder)).mode & 0o077).toBe(0);
+  expect((await stat(join(folder, 'site-ca.key'))).mode & 0o077).toBe(0);
+});
