@@ -1,7 +1,15 @@
 import type { Machine } from '../actions/action.ts';
+import { readBootMedium } from './inventory/boot-medium.ts';
+import { readDisks } from './inventory/disks.ts';
+import { readFirmware } from './inventory/firmware.ts';
+import { parseKernelArguments } from './system/kernel-arguments.ts';
+import { machineFiles } from './system/machine-files.ts';
+
+const files = machineFiles();
 
 /** The machine as the actions see it. */
 export const machine: Machine = {
-  listDisks: async () => [],
-  secureBoot: async () => 'unsupported',
+  listDisks: () =>
+    readDisks(files, readBootMedium(files, parseKernelArguments(files.text('/proc/cmdline') ?? ''))),
+  secureBoot: async () => readFirmware(files).secureBoot,
 };

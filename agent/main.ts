@@ -7,6 +7,14 @@ const COMMANDS: Record<string, { summary: string; start: (args: string[]) => Pro
     start: async (args) =>
       (await import('../actions/command.ts')).actionCommand(args, (await import('./machine.ts')).machine),
   },
+  identify: {
+    summary: 'who this machine is',
+    start: async (args) => (await import('./inventory/command.ts')).identifyCommand(args),
+  },
+  inventory: {
+    summary: 'what this machine is made of',
+    start: async (args) => (await import('./inventory/command.ts')).inventoryCommand(args),
+  },
 };
 
 async function main([name, ...args]: string[]): Promise<number> {

@@ -133,6 +133,21 @@ export const ERROR_CODES = {
     hint: 'Name it with DEST_DISK or BLOCK_DEVICE, or label it rootfs.',
   },
 
+  // --- boot, identity and inventory ---
+  KND_IDENTITY_JUNK: {
+    exit: 1,
+    retryable: false,
+    meaning:
+      'The firmware’s UUID or serial number is a placeholder; the node is known by the next best fact (a notice).',
+    hint: 'Nothing to do; to have a better identity set the UUID and serial number in the firmware’s set-up or with the vendor’s tool.',
+  },
+  KND_IDENTITY_NONE: {
+    exit: 3,
+    retryable: true,
+    meaning: 'Neither UUID nor serial number nor any MAC address tells this machine from others.',
+    hint: 'Set the serial number with the vendor’s tool, or add a network card with a driver.',
+  },
+
   // --- set-up and builds ---
   KND_SETUP_FAILED: {
     exit: 3,
