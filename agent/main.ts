@@ -15,6 +15,10 @@ const COMMANDS: Record<string, { summary: string; start: (args: string[]) => Pro
     summary: 'what this machine is made of',
     start: async (args) => (await import('./inventory/command.ts')).inventoryCommand(args),
   },
+  config: {
+    summary: 'print the effective config and where each value came from',
+    start: async (args) => (await import('./config/print-config.ts')).printConfig(args),
+  },
 };
 
 async function main([name, ...args]: string[]): Promise<number> {

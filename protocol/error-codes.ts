@@ -148,6 +148,112 @@ export const ERROR_CODES = {
     hint: 'Set the serial number with the vendor’s tool, or add a network card with a driver.',
   },
 
+  // --- agent: configuration ---
+  KND_CONFIG_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A setting of the agent has a value it cannot have, or its file cannot be read.',
+    hint: 'The message names the setting and what it may be; `kindling-agent config` shows where each value came from.',
+  },
+  KND_CONFIG_MISSING: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A setting that is needed was given nowhere.',
+    hint: 'Give it on the kernel command line, in the config archive’s env_config, or as an option.',
+  },
+  KND_CONFIG_UNKNOWN_KEY: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The kernel command line holds a kindling.* key that does not exist: most often a misspelling.',
+    hint: 'Correct the key in the boot script; docs/reference/agent-config.md lists them all.',
+  },
+
+  // --- agent: reaching a server ---
+  KND_CLOCK_SKEW: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The clock of the node is so far off that the server’s certificate seems not to be valid.',
+    hint: 'Set the clock in the firmware, or give the Micro-OS an NTP server (DHCP option 42); the CMOS battery may be empty.',
+  },
+  KND_CONNECT_DNS: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The name of a server cannot be resolved.',
+    hint: 'Check the DNS server that DHCP gives, and the name in the config archive’s env_config.',
+  },
+  KND_CONNECT_PROXY: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The HTTP proxy does not let the node through.',
+    hint: 'Check http_proxy, https_proxy and no_proxy, and the proxy’s own rules for this host and port.',
+  },
+  KND_CONNECT_TCP: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The server’s port cannot be reached.',
+    hint: 'Check that the server runs and that no firewall is in between; a proxy may be needed (https_proxy).',
+  },
+  KND_CONNECT_TLS: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The TLS handshake failed before a certificate could be judged.',
+    hint: 'Check that the port is the right one and that something in between does not interfere.',
+  },
+  KND_CONNECT_TLS_EXPIRED: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The server’s certificate has expired or is not valid yet.',
+    hint: 'Renew the server’s certificate.',
+  },
+  KND_CONNECT_TLS_NAME: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The server’s certificate is for another name.',
+    hint: 'Use the name the certificate is for, or give the server a certificate for the name in env_config.',
+  },
+  KND_CONNECT_TLS_UNTRUSTED: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The server’s certificate is signed by a CA the node does not trust.',
+    hint: 'Put the site’s CA into the config archive (/etc/idp/ca.pem), or give the file with kindling.ca.',
+  },
+  KND_PERMISSION_DENIED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The server knows who is asking and says no.',
+    hint: 'Check the roles of the node’s account or of the user who signed in.',
+  },
+  KND_SERVER_GRPC_STATUS: {
+    exit: 1,
+    retryable: true,
+    meaning: 'A server answered a call with an error.',
+    hint: 'The message holds the server’s own words; look into its log at that time.',
+  },
+  KND_SERVER_HTTP_STATUS: {
+    exit: 1,
+    retryable: true,
+    meaning: 'A server answered a request with an unexpected HTTP status.',
+    hint: 'The message holds the status; look into the server’s or gateway’s log at that time.',
+  },
+  KND_SERVER_PROTOCOL: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The server does not speak a protocol the agent knows, or breaks its rules.',
+    hint: 'Check that the address is that of the right service; kindling.dialect can force the workflow protocol.',
+  },
+  KND_SERVER_UNAVAILABLE: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The server can be reached but does not answer the call.',
+    hint: 'It may be starting or overloaded; the agent keeps trying.',
+  },
+  KND_UNAUTHENTICATED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The server does not accept the node’s token.',
+    hint: 'The token may have been revoked: check that the host still exists on the server; the agent asks for a new one by itself.',
+  },
+
   // --- set-up and builds ---
   KND_SETUP_FAILED: {
     exit: 3,

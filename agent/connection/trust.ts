@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import { KindlingError } from '../../protocol/error.ts';
+
+/** Where the config archive, EMF's curation and HookOS put the site's CA. All that are there count. */
+const SITE_CA_FILES = [
+  '/etc/idp/ca.pem',
+  '/etc/idp/server_cert.pem',
+  '/etc/pki/ca-trust/source/anchors/ca.pem',
+  '/etc/pki/ca-trust/source/anchors/server_cert.pem',
+  '/usr/local/share/ca-certificates/ca.crt',
+];
+
+/** Whom the agent believes: the site's CA, the system's roots and Node's own. */
+export function loadTrust(caFile: string | undefined): SecureContext {
+  const site = caFile === undefined ? SITE_CA_FILES.flatMap(readIfThere) : [readRequired(caFile)];
+  const ca = [...new Set([...site.flatMap(splitPem), ...systemRoots()])];
+  try {
+    return createSecureContext({ ca });
+  } catch (cause) {
+    const where = caFile ?? SITE_CA_FILES.join(', ');
+    throw new KindlingError('KND_CONFIG_INVALID', `the CA certificate in ${where} cannot be read`, { cause });
+  }
+}
+
+let rootsOnce: string[] | undefined;
+function systemRoots(): string[] {
+  rootsOnce ??= [...getCACertificates('bundled'), ...getCACertificates('system')];
+  return rootsOnce;
+}
+
+function splitPem(pem: string): string[] {
+  return pem.match(/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----[\s\S]*?-----END [A-Z0-9 ]*CERTIFICATE-----/g) ?? [];
+}
+
+function readIfThere(file: string): string[] {
+  try {
+    return [readFileSync(file, 'utf8')];
+  } catch {
+    return [];
+  }
+}
+
+function readRequired(file: string): string {
+  const pem = readIfThere(file)[0];
+  if (pem === undefined || splitPem(pem).length === 0) {
+    throw new KindlingError('KND_CONFIG_INVALID', `the CA file ${file} is not there or holds no certificate`);
+  }
+  return pem;
+}
