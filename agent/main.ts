@@ -1,4 +1,5 @@
 import { describeError, KindlingError, toKindlingError } from '../protocol/error.ts';
+import { agentBuild } from './version.ts';
 
 /** What `kindling-agent` can be asked to do. One line per command; each is loaded only when it is used. */
 const COMMANDS: Record<string, { summary: string; start: (args: string[]) => Promise<number> }> = {
@@ -26,6 +27,10 @@ async function main([name, ...args]: string[]): Promise<number> {
     process.stdout.write(helpText());
     return 0;
   }
+  if (name === '--version') {
+    process.stdout.write(`kindling-agent ${agentBuild.version} (${agentBuild.commit})\n`);
+    return 0;
+  }
   const command = COMMANDS[name];
   if (!command) throw new KindlingError('KND_USAGE', `kindling-agent has no command "${name}"`);
   return command.start(args);
@@ -36,9 +41,13 @@ function helpText(): string {
   return `kindling-agent <command>\n\n${lines.join('\n')}\n`;
 }
 
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (thrown) {
-  process.stderr.write(`${describeError(thrown)}\n`);
-  process.exitCode = toKindlingError(thrown).exitCode;
-}
+// Not a top-level await: the bundle inside the executable is CommonJS, which has none.
+main(process.argv.slice(2)).then(
+  (exitCode) => {
+    process.exitCode = exitCode;
+  },
+  (thrown) => {
+    process.stderr.write(`${describeError(thrown)}\n`);
+    process.exitCode = toKindlingError(thrown).exitCode;
+  },
+);

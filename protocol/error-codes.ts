@@ -255,6 +255,18 @@ export const ERROR_CODES = {
   },
 
   // --- set-up and builds ---
+  KND_BUILD_FAILED: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The agent executable or the Micro-OS could not be built.',
+    hint: 'The message names the step and the file; if nothing else helps, delete the build cache and try again.',
+  },
+  KND_BUILD_PACKAGE: {
+    exit: 3,
+    retryable: true,
+    meaning: 'A Debian package that becomes part of the Micro-OS could not be had.',
+    hint: 'Run apt-get update, check that the machine reaches its Debian mirror, then try again.',
+  },
   KND_SETUP_FAILED: {
     exit: 3,
     retryable: false,

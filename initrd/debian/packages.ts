@@ -1,0 +1,99 @@
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { KindlingError } from '../../protocol/error.ts';
+import { cached, hashOf, hashOfFile } from '../build-cache.ts';
+
+/** One Debian package as apt would download it now. */
+export interface DebianPackage {
+  name: string;
+  version: string;
+  sha256: string;
+}
+
+// apt drops to the user _apt for downloads, who cannot write into a cache below /root.
+const APT_OPTIONS = ['-o', 'APT::Sandbox::User=root'];
+
+/** Which version of each package apt would download, with the hash from apt's signed lists. Installs nothing. */
+export async function resolvePackages(names: readonly string[]): Promise<DebianPackage[]> {
+  const wanted = [...new Set(names)].sort();
+  // Asking apt takes most of a second; its answer depends on nothing but the names and its lists.
+  const folder = await cached('apt-answers', { wanted, lists: await aptListsState() }, async (target) => {
+    await writeFile(join(target, 'packages.json'), JSON.stringify(await askApt(wanted)));
+  });
+  return JSON.parse(await readFile(join(folder, 'packages.json'), 'utf8')) as DebianPackage[];
+}
+
+/** The package's files, unpacked below the returned folder. */
+export async function unpackPackage(debian: DebianPackage): Promise<string> {
+  const folder = await cached('debian', debian, async (target) => {
+    const downloads = join(target, 'download');
+    await mkdir(downloads);
+    await aptGet(['download', `${debian.name}=${debian.version}`], debian.name, downloads);
+    const [file = ''] = await readdir(downloads);
+    const deb = join(downloads, file);
+    if ((await hashOfFile(deb)) !== debian.sha256)
+      throw new KindlingError('KND_BUILD_PACKAGE', `${file} does not have the hash apt's lists give it`);
+    await execa('dpkg-deb', ['-x', deb, join(target, 'files')]);
+    await rm(downloads, { recursive: true });
+  });
+  return join(folder, 'files');
+}
+
+/** The package that a metapackage such as linux-image-amd64 stands for. */
+export async function dependencyOf(metapackage: string, pattern: RegExp): Promise<string> {
+  const [resolved] = await resolvePackages([metapackage]);
+  const folder = await cached(
+    'apt-answers',
+    { dependenciesOf: resolved, pattern: pattern.source },
+    async (target) => {
+      const { stdout } = await execa('apt-cache', ['show', `${metapackage}=${resolved?.version}`]);
+      const depends = /^Depends: (.*)$/m.exec(stdout)?.[1] ?? '';
+      const name = depends
+        .split(/[,|] */)
+        .map((one) => one.split(' ')[0] ?? '')
+        .find((one) => pattern.test(one));
+      if (!name)
+        throw new KindlingError('KND_BUILD_PACKAGE', `${metapackage} depends on nothing like ${pattern}`);
+      await writeFile(join(target, 'name'), name);
+    },
+  );
+  return readFile(join(folder, 'name'), 'utf8');
+}
+
+async function askApt(names: readonly string[]): Promise<DebianPackage[]> {
+  // «'http://…' libc6_2.36-9_amd64.deb 2755092 SHA256:…»; a colon of the version is written %3a in the file name.
+  const stdout = await aptGet(['--print-uris', 'download', ...names], names.join(' '));
+  return stdout
+    .split('\n')
+    .filter((line) => line.startsWith("'"))
+    .map((line) => {
+      const [, file = '', , hash = ''] = line.split(' ');
+      const [name = '', version = ''] = file.split('_').map(decodeURIComponent);
+      const sha256 = /^SHA256:([0-9a-f]{64})$/.exec(hash)?.[1];
+      if (!sha256)
+        throw new KindlingError('KND_BUILD_PACKAGE', `apt knows no SHA-256 of the package ${name}`);
+      return { name, version, sha256 };
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+async function aptGet(args: string[], subject: string, cwd?: string): Promise<string> {
+  try {
+    const { stdout } = await execa('apt-get', ['-q', ...APT_OPTIONS, ...args], { ...(cwd ? { cwd } : {}) });
+    return stdout;
+  } catch (cause) {
+    throw new KindlingError('KND_BUILD_PACKAGE', `apt could not give the Debian package(s) ${subject}`, {
+      cause,
+    });
+  }
+}
+
+async function aptListsState(): Promise<string> {
+  const lists = '/var/lib/apt/lists';
+  const names = (await readdir(lists).catch(() => [])).filter((name) => name.endsWith('_Packages'));
+  const states = await Promise.all(
+    names.sort().map(async (name) => [name, (await stat(join(lists, name))).mtimeMs]),
+  );
+  return hashOf(states);
+}

@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type BuildOptions, build } from 'esbuild';
+import { KindlingError } from '../../protocol/error.ts';
+
+/** The agent's JavaScript as it goes into the executable, by name: `agent.cjs`, and every worker under its path in the repository. */
+export type Bundle = Map<string, string>;
+
+const ROOT = join(import.meta.dirname, '../..');
+const MAIN = 'agent/main.ts';
+/** Files that agent code starts as worker threads (agent/system/worker.ts) are found by their name. */
+const WORKERS = '{agent,actions}/**/*.worker.ts';
+
+export async function bundleAgent(): Promise<Bundle> {
+  const bundle: Bundle = new Map();
+  const shared = sharedOptions();
+  bundle.set('agent.cjs', await bundleFile(MAIN, shared));
+  for (const worker of globSync(WORKERS, { cwd: ROOT }).sort())
+    bundle.set(worker, await bundleFile(worker, shared));
+  return bundle;
+}
+
+async function bundleFile(entry: string, options: BuildOptions): Promise<string> {
+  try {
+    const { outputFiles } = await build({ ...options, entryPoints: [entry], write: false });
+    return outputFiles?.[0]?.text ?? '';
+  } catch (cause) {
+    throw new KindlingError('KND_BUILD_FAILED', `${entry} could not be bundled`, { cause });
+  }
+}
+
+function sharedOptions(): BuildOptions {
+  return {
+    absWorkingDir: ROOT,
+    bundle: true,
+    platform: 'node',
+    target: 'node26',
+    // CommonJS, because only a script can be given its compiled code back (sea-main.ts): start-up is a third faster.
+    format: 'cjs',
+    supported: { 'dynamic-import': false },
+    // Names stay, so that a stack trace from the field can be read; they cost next to nothing once compressed.
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: 'none',
+    logLevel: 'silent',
+    define: {
+      KINDLING_BUILD: JSON.stringify(describeBuild()),
+      'import.meta.url': '"file:///kindling-agent"',
+      'import.meta.dirname': '"/"',
+    },
+  };
+}
+
+/** What `kindling-agent --version` says. The commit is the last one that touched what the agent is made of. */
+function describeBuild() {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  const sources = ['agent', 'actions', 'protocol', 'package-lock.json'];
+  const git = spawnSync('git', ['log', '-1', '--format=%h %ct', '--abbrev=9', '--', ...sources], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  const [commit = 'unknown', time = '0'] = git.status === 0 ? git.stdout.trim().split(' ') : [];
+  return { version, commit, time: Number(time) };
+}
