@@ -428,6 +428,14 @@ export const ERROR_CODES = {
     meaning: 'There is no workflow of this id.',
     hint: '«kindling workflow list» shows every workflow.',
   },
+
+  // --- virtual machines ---
+  KND_VM_ENDED: {
+    exit: 1,
+    retryable: false,
+    meaning: 'A virtual machine (QEMU) did not start, or ended before what was waited for happened.',
+    hint: 'Read the last console lines and QEMU’s own message, which are part of this error.',
+  },
 } as const satisfies Record<string, CodeEntry>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

@@ -1,0 +1,96 @@
+import { KindlingError } from '../../protocol/error.ts';
+
+export interface EfiVariable {
+  name: string;
+  /** Vendor GUID, lower case with dashes. */
+  guid: string;
+  attributes: number;
+  data: Buffer;
+}
+
+export const EFI_GLOBAL_GUID = '8be4df61-93ca-11d2-aa0d-00e098032b8c';
+
+// Layout: UEFI Platform Initialization specification 1.7, volume 3, 3.2.1 (firmware volume header); the variable
+// store and variable headers are edk2's, MdeModulePkg/Include/Guid/VariableFormat.h.
+const VOLUME_SIGNATURE_OFFSET = 40;
+const VOLUME_HEADER_LENGTH_OFFSET = 48;
+const AUTHENTICATED_STORE_GUID = 'aaf32c78-947b-439a-a180-2e144ec37792';
+const STORE_HEADER = { sizeOffset: 16, length: 28 } as const;
+const VARIABLE_START = 0x55aa;
+const VARIABLE_HEADER = {
+  state: 2,
+  attributes: 4,
+  nameSize: 36,
+  dataSize: 40,
+  guid: 44,
+  length: 60,
+} as const;
+/** A state is a byte of flash: bits are cleared one after the other as a variable is added and deleted. */
+const STATE_ADDED = 0x3f;
+const STATE_ADDED_AND_BEING_DELETED = 0x3e;
+
+/** Reads the variables out of an OVMF variable store (the file OVMF_VARS_4M.fd and what became of it). */
+export function parseEfiVariables(store: Buffer): EfiVariable[] {
+  if (store.toString('latin1', VOLUME_SIGNATURE_OFFSET, VOLUME_SIGNATURE_OFFSET + 4) !== '_FVH') {
+    throw new KindlingError('KND_USAGE', 'this is not an OVMF variable store: no firmware volume header');
+  }
+  const storeStart = store.readUInt16LE(VOLUME_HEADER_LENGTH_OFFSET);
+  const guid = readGuid(store, storeStart);
+  if (guid !== AUTHENTICATED_STORE_GUID) {
+    throw new KindlingError('KND_USAGE', `this OVMF variable store has the unknown format ${guid}`);
+  }
+  const end = storeStart + store.readUInt32LE(storeStart + STORE_HEADER.sizeOffset);
+  const added = new Map<string, EfiVariable>();
+  const beingDeleted = new Map<string, EfiVariable>();
+  let at = storeStart + STORE_HEADER.length;
+  while (at + VARIABLE_HEADER.length <= end && store.readUInt16LE(at) === VARIABLE_START) {
+    const nameSize = store.readUInt32LE(at + VARIABLE_HEADER.nameSize);
+    const dataSize = store.readUInt32LE(at + VARIABLE_HEADER.dataSize);
+    const dataStart = at + VARIABLE_HEADER.length + nameSize;
+    const variable = {
+      name: store.toString('utf16le', at + VARIABLE_HEADER.length, dataStart).replace(/\0.*$/s, ''),
+      guid: readGuid(store, at + VARIABLE_HEADER.guid),
+      attributes: store.readUInt32LE(at + VARIABLE_HEADER.attributes),
+      data: store.subarray(dataStart, dataStart + dataSize),
+    };
+    const state = store.readUInt8(at + VARIABLE_HEADER.state);
+    const key = `${variable.guid}/${variable.name}`;
+    if (state === STATE_ADDED) added.set(key, variable);
+    if (state === STATE_ADDED_AND_BEING_DELETED) beingDeleted.set(key, variable);
+    at = (dataStart + dataSize + 3) & ~3;
+  }
+  // Power went between writing the new value and deleting the old one: the new one counts, if it is complete.
+  return [...new Map([...beingDeleted, ...added]).values()];
+}
+
+export interface BootEntry {
+  number: number;
+  description: string;
+  isActive: boolean;
+}
+
+/** The boot entries in the order the firmware will try them. */
+export function bootOrder(variables: readonly EfiVariable[]): BootEntry[] {
+  const find = (name: string) =>
+    variables.find((variable) => variable.name === name && variable.guid === EFI_GLOBAL_GUID);
+  const order = find('BootOrder')?.data ?? Buffer.alloc(0);
+  const entries: BootEntry[] = [];
+  for (let at = 0; at + 2 <= order.length; at += 2) {
+    const number = order.readUInt16LE(at);
+    const option = find(`Boot${number.toString(16).toUpperCase().padStart(4, '0')}`)?.data;
+    if (!option) continue;
+    // EFI_LOAD_OPTION (UEFI 2.10, 3.1.3): attributes, length of the device path, description, device path, …
+    const [description = ''] = option.toString('utf16le', 6).split('\0');
+    entries.push({ number, description, isActive: (option.readUInt32LE(0) & 1) === 1 });
+  }
+  return entries;
+}
+
+function readGuid(bytes: Buffer, at: number): string {
+  const hex = (start: number, length: number) => bytes.toString('hex', at + start, at + start + length);
+  const little = (start: number, length: number) =>
+    Buffer.from(bytes.subarray(at + start, at + start + length))
+      .reverse()
+      .toString('hex');
+  return [little(0, 4), little(4, 2), little(6, 2), hex(8, 2), hex(10, 6)].join('-');
+}
