@@ -1,11 +1,12 @@
 import { KindlingError } from '../protocol/error.ts';
 import type { Action } from './action.ts';
 import { cexec } from './cexec/cexec.ts';
+import { eraseDisks } from './erase/erase-disks.ts';
 import { reboot } from './reboot.ts';
 import { writefile } from './writefile/writefile.ts';
 
 /** Every action Kindling runs natively, in the order of the reference page. */
-export const CATALOG: readonly Action[] = [writefile, cexec, reboot].map(
+export const CATALOG: readonly Action[] = [eraseDisks, writefile, cexec, reboot].map(
   (action) => action as unknown as Action,
 );
 

@@ -78,11 +78,29 @@ export const ERROR_CODES = {
     meaning: 'A command line cannot be split into words.',
     hint: 'Close every quote, or set DEFAULT_INTERPRETER to /bin/sh -c.',
   },
+  KND_CONSENT_REQUIRED: {
+    exit: 4,
+    retryable: false,
+    meaning: 'A site wants to be asked before a disk is destroyed, and nobody has approved this plan.',
+    hint: 'Approve the plan in the orchestrator, which runs the action again with KINDLING_CONSENT set to its hash.',
+  },
   KND_DISK_AMBIGUOUS: {
     exit: 4,
     retryable: false,
     meaning: 'More than one disk fits, and nothing says which is meant.',
     hint: 'Name it with DEST_DISK, or select it with KINDLING_DISK, for instance serial=….',
+  },
+  KND_DISK_BUSY: {
+    exit: 1,
+    retryable: true,
+    meaning: 'A disk is in use: something on it is mounted, mapped or opened by another program.',
+    hint: 'The message says by what; stop that first.',
+  },
+  KND_DISK_IO: {
+    exit: 1,
+    retryable: false,
+    meaning: 'A disk could not be opened, read or written.',
+    hint: 'Look at the kernel log; a disk that gives I/O errors has to be replaced.',
   },
   KND_DISK_NONE: {
     exit: 4,
@@ -108,6 +126,18 @@ export const ERROR_CODES = {
     meaning: 'A disk selector cannot be read.',
     hint: 'See docs/reference/actions.md for its words.',
   },
+  KND_ERASE_INCOMPLETE: {
+    exit: 1,
+    retryable: false,
+    meaning: 'A disk was erased, but something of what was on it can still be found.',
+    hint: 'Take another ERASE_METHOD; if none helps, the disk has to be destroyed.',
+  },
+  KND_ERASE_UNSUPPORTED: {
+    exit: 4,
+    retryable: false,
+    meaning: 'A disk cannot be erased by the method that was asked for.',
+    hint: 'Take another ERASE_METHOD; the message says what the disk lacks.',
+  },
   KND_MOUNT_BUSY: {
     exit: 1,
     retryable: true,
@@ -125,6 +155,13 @@ export const ERROR_CODES = {
     retryable: false,
     meaning: 'A path cannot be used in the target system.',
     hint: 'Correct the path in the workflow.',
+  },
+  KND_PLAN_STALE: {
+    exit: 4,
+    retryable: false,
+    meaning:
+      'Right before the first write, a disk was not the one the plan was made for; nothing was written.',
+    hint: 'Run the action again, so that it plans for what is there now.',
   },
   KND_ROOT_PARTITION_NONE: {
     exit: 1,

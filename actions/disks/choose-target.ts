@@ -102,7 +102,7 @@ function judge(disk: Disk, request: DiskRequest, selector: DiskSelector | undefi
 }
 
 /** What no order can turn into a target. */
-function whyNever(disk: Disk): string | undefined {
+export function whyNever(disk: Disk): string | undefined {
   if (disk.isBootMedium) return 'the Micro-OS was booted from it';
   if (disk.isVirtualMedia) return 'it is virtual media of a BMC';
   if (disk.isReadOnly) return 'it is read-only';

@@ -1,0 +1,210 @@
+import { probeSignatures } from '../../agent/system/disk-signatures.ts';
+import { readPartitionTable } from '../../agent/system/partition-table.ts';
+import { waitFor } from '../../agent/system/wait.ts';
+import { KindlingError } from '../../protocol/error.ts';
+import type { Disk } from '../../protocol/inventory.ts';
+import type { ActionContext } from '../action.ts';
+import { BlockDevice } from '../disks/block-device.ts';
+import { identityOf } from '../disks/disk-identity.ts';
+import { readCapabilities } from './capabilities.ts';
+import { certify, type ErasureCertificate } from './certificate.ts';
+import { tearDownHolders } from './holders.ts';
+import {
+  chooseMethod,
+  type ERASE_METHODS,
+  type EraseCapabilities,
+  type EraseMethod,
+  READS_AS_ZERO,
+} from './methods.ts';
+import { checkSamples, plantSamples, sampleOffsets } from './proof.ts';
+import { regionsToClear } from './regions.ts';
+
+export interface EraseRequest {
+  disk: Disk;
+  method: (typeof ERASE_METHODS)[number];
+  samples: number;
+}
+
+type EraseContext = Pick<ActionContext, 'run' | 'log' | 'signal'> & {
+  onProgress: (stage: string, percent?: number) => void;
+};
+
+/** Erases one disk and says what of it is proved. */
+export async function eraseDisk(request: EraseRequest, context: EraseContext): Promise<ErasureCertificate> {
+  const { disk } = request;
+  const startedAt = new Date().toISOString();
+
+  // 1. Nothing may stand on the disk.
+  await tearDownHolders(disk.name, context.run, (message) => context.log('info', message));
+
+  // 2. The method, by what the disk can do.
+  const capabilities = await readCapabilities(disk, context.run);
+  const method = chooseMethod(request.method, disk.path, capabilities);
+  context.log('info', `erasing ${disk.path} by ${method}`);
+
+  // 3. Known data at known places, to see later whether it is gone.
+  const samples = await withDevice(disk, async (device) =>
+    method === 'quick'
+      ? []
+      : plantSamples(device, sampleOffsets(device.sizeBytes, request.samples, Math.random)),
+  );
+
+  // 4. The erase itself, then every place where tools look for something.
+  await applyMethod(disk, method, capabilities, context);
+  context.onProgress('clearing signatures');
+  await withDevice(disk, (device) => clearSignatures(device, disk, context.signal));
+
+  // 5. The kernel forgets the old partitions.
+  await context.run('blockdev', ['--rereadpt', disk.path], { okExitCodes: [0, 1] });
+
+  // 6. Look again, past the page cache.
+  context.onProgress('checking');
+  const { checks, remains } = await withDevice(disk, async (device) => ({
+    checks: await checkSamples(device, samples),
+    remains: await whatRemains(device, disk),
+  }));
+  const certificate = certify({
+    disk: identityOf(disk),
+    method,
+    startedAt,
+    finishedAt: new Date().toISOString(),
+    samples: checks,
+    isBlank: remains.length === 0,
+  });
+  const isWrong = checks.some(
+    ({ found }) => found === 'unchanged' || (READS_AS_ZERO.has(method) && found !== 'zeros'),
+  );
+  if (isWrong || remains.length > 0) {
+    throw new KindlingError(
+      'KND_ERASE_INCOMPLETE',
+      `${disk.path} was erased by ${method}, but ${remains.length > 0 ? `still has ${remains.join(', ')}` : 'old data can still be read'}`,
+      { evidence: { certificate, remains } },
+    );
+  }
+  context.onProgress('erased', 100);
+  return certificate;
+}
+
+async function withDevice<T>(disk: Disk, work: (device: BlockDevice) => Promise<T>): Promise<T> {
+  await using device = await BlockDevice.open(disk.path);
+  return await work(device);
+}
+
+async function clearSignatures(device: BlockDevice, disk: Disk, signal: AbortSignal): Promise<void> {
+  const read = device.readAt.bind(device);
+  const found = await probeSignatures(read, device.sizeBytes);
+  const inPartitions = await Promise.all(
+    disk.partitions.map(async ({ startBytes, sizeBytes }) => {
+      const inside = await probeSignatures((offset, length) => read(startBytes + offset, length), sizeBytes);
+      return inside.map((signature) => ({ ...signature, magicOffset: signature.magicOffset + startBytes }));
+    }),
+  );
+  for (const { start, end } of regionsToClear(disk, [...found, ...inPartitions.flat()])) {
+    await device.zero(start, end - start, { signal });
+  }
+  await device.sync();
+}
+
+async function whatRemains(device: BlockDevice, disk: Disk): Promise<string[]> {
+  const read = device.readAt.bind(device);
+  const table = await readPartitionTable(read, device.sizeBytes, disk.logicalSectorBytes);
+  const onDisk = await probeSignatures(read, device.sizeBytes);
+  const inPartitions = await Promise.all(
+    disk.partitions.map(({ startBytes, sizeBytes }) =>
+      probeSignatures((offset, length) => read(startBytes + offset, length), sizeBytes),
+    ),
+  );
+  return [
+    ...(table ? [`a ${table.kind} partition table`] : []),
+    ...[...onDisk, ...inPartitions.flat()].map(({ type, magicOffset }) => `${type} at byte ${magicOffset}`),
+  ];
+}
+
+async function applyMethod(
+  disk: Disk,
+  method: EraseMethod,
+  capabilities: EraseCapabilities,
+  context: EraseContext,
+): Promise<void> {
+  const { run, onProgress, signal } = context;
+  onProgress(method);
+  switch (method) {
+    case 'quick':
+      return;
+    case 'discard':
+      await run('blkdiscard', ['-f', disk.path]);
+      return;
+    case 'zeroes':
+    case 'overwrite':
+      if (method === 'zeroes' && capabilities.writeZeroes) {
+        await zeroByDevice(disk, context);
+        return;
+      }
+      await withDevice(disk, async (device) => {
+        const report = (bytes: number) => onProgress('overwriting', (bytes / device.sizeBytes) * 100);
+        await device.zero(0, device.sizeBytes, { signal, onProgress: report });
+        await device.sync();
+      });
+      return;
+    case 'nvme-format':
+    case 'nvme-crypto':
+      // Never the default SES=0, which erases nothing on many disks (FOG shipped that for three years).
+      await run('nvme', ['format', disk.path, `--ses=${method === 'nvme-crypto' ? 2 : 1}`, '--force']);
+      return;
+    case 'nvme-sanitize':
+      await sanitizeNvme(disk, capabilities, context);
+      return;
+    case 'ata-secure-erase':
+      await secureEraseAta(disk, capabilities, context);
+      return;
+  }
+}
+
+/** In pieces, so that there is progress and a cancel takes effect. */
+async function zeroByDevice(disk: Disk, { run, onProgress, signal }: EraseContext): Promise<void> {
+  const piece = 1 << 30;
+  for (let offset = 0; offset < disk.sizeBytes; offset += piece) {
+    signal.throwIfAborted();
+    const length = Math.min(piece, disk.sizeBytes - offset);
+    await run('blkdiscard', ['-f', '-z', '-o', String(offset), '-l', String(length), disk.path]);
+    onProgress('zeroing', ((offset + length) / disk.sizeBytes) * 100);
+  }
+}
+
+async function sanitizeNvme(
+  disk: Disk,
+  { nvme }: EraseCapabilities,
+  { run, onProgress, signal }: EraseContext,
+): Promise<void> {
+  const action = { overwrite: 'start-overwrite', block: 'start-block-erase', crypto: 'start-crypto-erase' }[
+    nvme?.sanitize ?? 'block'
+  ];
+  await run('nvme', ['sanitize', disk.path, `--sanact=${action}`]);
+  await waitFor(
+    async () => {
+      const { stdout } = await run('nvme', ['sanitize-log', disk.path, '-o', 'json']);
+      const { sprog = 65535, sstat = 1 } =
+        Object.values(JSON.parse(stdout) as Record<string, { sprog?: number; sstat?: number }>)[0] ?? {};
+      onProgress('sanitizing', (sprog / 65536) * 100);
+      // Sanitize Status, bits 2:0: 1 done, 2 in progress, 3 failed.
+      if ((sstat & 7) === 3)
+        throw new KindlingError('KND_ERASE_INCOMPLETE', `${disk.path} says its sanitize failed`);
+      return (sstat & 7) === 2 ? undefined : true;
+    },
+    { name: `sanitize of ${disk.path}`, timeoutMs: 24 * 3600_000, intervalMs: 5_000, signal },
+  );
+}
+
+/** A password must be set before the disk obeys; it is taken off again if the erase did not do so itself. */
+async function secureEraseAta(disk: Disk, { ata }: EraseCapabilities, { run }: EraseContext): Promise<void> {
+  const password = 'kindling';
+  await run('hdparm', ['--user-master', 'u', '--security-set-pass', password, disk.path]);
+  try {
+    const how = ata?.enhanced ? '--security-erase-enhanced' : '--security-erase';
+    await run('hdparm', ['--user-master', 'u', how, password, disk.path]);
+  } finally {
+    await run('hdparm', ['--user-master', 'u', '--security-disable', password, disk.path], {
+      okExitCodes: [0, 1, 5, 22],
+    }).catch(() => {});
+  }
+}

@@ -1,0 +1,98 @@
+import { readdir, readFile, readlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Run } from '../../agent/system/run.ts';
+import { KindlingError } from '../../protocol/error.ts';
+
+/** A block device that lives on top of others: a logical volume, an opened LUKS container, a RAID, a bcache. */
+export interface Holder {
+  name: string;
+  kind: 'dm' | 'md' | 'bcache' | 'other';
+  /** Devices on top of this one. */
+  holders: Holder[];
+}
+
+/** Top-down: what is held by nothing comes first, so that each can be taken down when its turn comes. Each once. */
+export function teardownOrder(roots: readonly Holder[]): Holder[] {
+  const order: Holder[] = [];
+  const visit = (holder: Holder) => {
+    for (const above of holder.holders) visit(above);
+    if (!order.some(({ name }) => name === holder.name)) order.push(holder);
+  };
+  for (const root of roots) visit(root);
+  return order;
+}
+
+/** Everything that holds a disk or one of its partitions, from /sys. */
+export async function readHolders(diskName: string, sys = '/sys'): Promise<Holder[]> {
+  const directory = path.join(sys, 'class/block', diskName);
+  const partitions = (await readdir(directory).catch(() => [])).filter((name) => name.startsWith(diskName));
+  const lists = await Promise.all(
+    [diskName, ...partitions].map((name) =>
+      readdir(path.join(sys, 'class/block', name, 'holders')).catch(() => []),
+    ),
+  );
+  return Promise.all(
+    [...new Set(lists.flat())].map(async (name) => ({
+      name,
+      kind: kindOf(name),
+      holders: await readHolders(name, sys),
+    })),
+  );
+}
+
+function kindOf(name: string): Holder['kind'] {
+  if (name.startsWith('dm-')) return 'dm';
+  if (name.startsWith('md')) return 'md';
+  if (name.startsWith('bcache')) return 'bcache';
+  return 'other';
+}
+
+/** Takes down everything on top of a disk, the top first. Swap on it is turned off; a mounted filesystem is refused. */
+export async function tearDownHolders(
+  diskName: string,
+  run: Run,
+  log: (message: string) => void,
+): Promise<void> {
+  const order = teardownOrder(await readHolders(diskName));
+  await turnOffSwap([diskName, ...order.map(({ name }) => name)], run);
+  for (const holder of order) {
+    log(`taking down ${holder.name}, which uses ${diskName}`);
+    await takeDown(holder, run).catch((cause) => {
+      throw new KindlingError('KND_DISK_BUSY', `${holder.name} on top of ${diskName} cannot be taken down`, {
+        cause,
+      });
+    });
+  }
+}
+
+async function takeDown({ name, kind }: Holder, run: Run): Promise<void> {
+  const sysfs = `/sys/block/${name}`;
+  switch (kind) {
+    case 'dm': {
+      const mapping = (await readFile(`${sysfs}/dm/name`, 'utf8')).trim();
+      await run('dmsetup', ['remove', '--retry', mapping]);
+      return;
+    }
+    case 'md':
+      await writeFile(`${sysfs}/md/array_state`, 'clear');
+      return;
+    case 'bcache': {
+      const set = path.basename(await readlink(`${sysfs}/bcache/cache`).catch(() => ''));
+      await writeFile(`${sysfs}/bcache/stop`, '1');
+      if (set) await writeFile(`/sys/fs/bcache/${set}/stop`, '1').catch(() => {});
+      return;
+    }
+    case 'other':
+      throw new KindlingError('KND_DISK_BUSY', `Kindling does not know how to take down ${name}`);
+  }
+}
+
+async function turnOffSwap(names: readonly string[], run: Run): Promise<void> {
+  const swaps = (await readFile('/proc/swaps', 'utf8').catch(() => '')).split('\n').slice(1);
+  for (const device of swaps
+    .map((line) => line.split(/\s+/)[0] ?? '')
+    .filter((entry) => entry.startsWith('/dev/'))) {
+    if (names.some((name) => device === `/dev/${name}` || device.startsWith(`/dev/${name}`)))
+      await run('swapoff', [device]);
+  }
+}

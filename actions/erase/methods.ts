@@ -1,0 +1,88 @@
+import { KindlingError } from '../../protocol/error.ts';
+
+export const ERASE_METHODS = [
+  'auto',
+  'quick',
+  'discard',
+  'zeroes',
+  'nvme-format',
+  'nvme-crypto',
+  'nvme-sanitize',
+  'ata-secure-erase',
+  'overwrite',
+] as const;
+export type EraseMethod = Exclude<(typeof ERASE_METHODS)[number], 'auto'>;
+
+/** What the disk says it can do. Absent means it does not say so, and then it is not tried. */
+export interface EraseCapabilities {
+  discard: boolean;
+  /** The device writes zeros by itself, without them travelling over the bus. */
+  writeZeroes: boolean;
+  nvme?: {
+    /** Optional Admin Command Support, bit 1: Format NVM. */
+    format: boolean;
+    /** Format NVM Attributes, bit 2: cryptographic erase. */
+    cryptoFormat: boolean;
+    /** Sanitize Capabilities: bit 0 crypto, bit 1 block erase, bit 2 overwrite. */
+    sanitize: 'crypto' | 'block' | 'overwrite' | undefined;
+  };
+  ata?: {
+    supported: boolean;
+    enhanced: boolean;
+    frozen: boolean;
+    locked: boolean;
+    enabled: boolean;
+  };
+}
+
+/** NIST SP 800-88 rev. 1: what a method is worth when it worked. `none`: data may still be there. */
+export const NIST_CLASS: Record<EraseMethod, 'none' | 'clear' | 'purge'> = {
+  quick: 'none',
+  discard: 'none',
+  zeroes: 'clear',
+  overwrite: 'clear',
+  'nvme-format': 'purge',
+  'nvme-crypto': 'purge',
+  'nvme-sanitize': 'purge',
+  'ata-secure-erase': 'clear',
+};
+
+/** What samples must look like afterwards. After discard and crypto erase anything but the old data is right. */
+export const READS_AS_ZERO: ReadonlySet<EraseMethod> = new Set(['zeroes', 'overwrite']);
+
+/** The method for a disk, or why the requested one cannot be used on it. `auto` only takes what is done in seconds. */
+export function chooseMethod(
+  requested: (typeof ERASE_METHODS)[number],
+  device: string,
+  capabilities: EraseCapabilities,
+): EraseMethod {
+  if (requested === 'auto') return capabilities.discard ? 'discard' : 'quick';
+  const reason = whyNot(requested, capabilities);
+  if (!reason) return requested;
+  throw new KindlingError('KND_ERASE_UNSUPPORTED', `${device} cannot be erased by ${requested}: ${reason}`, {
+    evidence: { device, requested, capabilities },
+  });
+}
+
+function whyNot(method: EraseMethod, { discard, nvme, ata }: EraseCapabilities): string | undefined {
+  switch (method) {
+    case 'quick':
+    case 'zeroes':
+    case 'overwrite':
+      return undefined;
+    case 'discard':
+      return discard ? undefined : 'it does not support discard';
+    case 'nvme-format':
+      return nvme?.format ? undefined : 'it does not support Format NVM';
+    case 'nvme-crypto':
+      return nvme?.format && nvme.cryptoFormat ? undefined : 'it does not support cryptographic erase';
+    case 'nvme-sanitize':
+      return nvme?.sanitize ? undefined : 'it does not support Sanitize';
+    case 'ata-secure-erase':
+      if (!ata?.supported) return 'it does not support the ATA security feature set';
+      if (ata.frozen)
+        return 'the firmware froze its security state; suspend and resume, or hot-plug the disk, to thaw it';
+      if (ata.locked) return 'it is locked with a password that Kindling does not know';
+      return undefined;
+  }
+}
