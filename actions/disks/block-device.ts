@@ -121,10 +121,14 @@ export class BlockDevice implements AsyncDisposable {
   }
 }
 
+/** Node has it, but the type library without the browser's has only its namespace. */
+const { WebAssembly: wasm } = globalThis as unknown as {
+  WebAssembly: { Memory: new (descriptor: { initial: number }) => { buffer: ArrayBuffer } };
+};
+
 /** WebAssembly memory is mapped on page boundaries, which O_DIRECT wants and Buffer.alloc does not promise. */
 function alignedBuffer(bytes: number): Buffer {
-  const pages = Math.ceil(bytes / 65536);
-  return Buffer.from(new WebAssembly.Memory({ initial: pages }).buffer, 0, bytes);
+  return Buffer.from(new wasm.Memory({ initial: Math.ceil(bytes / 65536) }).buffer, 0, bytes);
 }
 
 const roundUp = (bytes: number) => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;

@@ -1,0 +1,157 @@
+import { open } from 'node:fs/promises';
+import path from 'node:path';
+import { execa } from 'execa';
+import { describe, expect, it } from 'vitest';
+import { isGenuine, type SignedCertificate } from '../../../actions/erase/certificate.ts';
+import { eraseDisk } from '../../../actions/erase/erase-disk.ts';
+import { performAction } from '../../../actions/perform-action.ts';
+import { machine } from '../../../agent/machine.ts';
+import { run } from '../../../agent/system/run.ts';
+import type { ActionEvent } from '../../../protocol/action-events.ts';
+import type { Disk } from '../../../protocol/inventory.ts';
+import { type LoopDisk, loopDisk, withMounted } from '../loop-disk.ts';
+
+/** The loop device as the inventory sees it, but as a disk. */
+async function asDisk(loop: LoopDisk): Promise<Disk> {
+  const found = (await machine.listDisks()).find(({ path: device }) => device === loop.device);
+  if (!found) throw new Error(`the inventory does not list ${loop.device}`);
+  return { ...found, kind: 'disk', serial: `loop-${path.basename(loop.device)}` };
+}
+
+/** A used disk: GPT, LUKS in the first partition, ext4 in the second, secret text in the middle. */
+async function usedDisk(): Promise<LoopDisk> {
+  const loop = await loopDisk(192 << 20);
+  await execa('sgdisk', ['-n1:2048:+32M', '-n2:0:0', loop.device]);
+  const second = await execa('losetup', ['--find', '--show', '-o', String(33 << 20), loop.device]);
+  await execa('mke2fs', ['-q', '-t', 'ext4', second.stdout, '64M']);
+  await execa('losetup', ['-d', second.stdout]);
+  const handle = await open(loop.device, 'r+');
+  await handle.write(Buffer.from('LUKS\xba\xbe\0\x02', 'latin1'), 0, 8, 1 << 20);
+  await handle.write('TOP SECRET', 100 << 20);
+  await handle.sync();
+  await handle.close();
+  return loop;
+}
+
+const erase = async (
+  loop: LoopDisk,
+  method: Parameters<typeof eraseDisk>[0]['method'],
+  signal = new AbortController().signal,
+) =>
+  eraseDisk(
+    { disk: await asDisk(loop), method, samples: 16 },
+    { run, log: () => {}, signal, onProgress: () => {} },
+  );
+
+async function textAt(loop: LoopDisk, offset: number): Promise<string> {
+  const handle = await open(loop.device, 'r');
+  const { buffer } = await handle.read(Buffer.alloc(10), 0, 10, offset);
+  await handle.close();
+  return buffer.toString();
+}
+
+describe('erasing a used disk', () => {
+  it('quick removes both tables and every signature, and claims no more', async () => {
+    await using loop = await usedDisk();
+    expect(
+      (await asDisk(loop)).partitions.flatMap(({ signatures }) => signatures.map(({ type }) => type)),
+    ).toEqual(expect.arrayContaining(['crypto_LUKS', 'ext4']));
+    expect(await erase(loop, 'quick')).toMatchObject({ nistClass: 'none', isProved: false, isBlank: true });
+    expect(await asDisk(loop)).toMatchObject({ partitions: [], signatures: [] });
+    expect(await textAt(loop, 100 << 20)).toBe('TOP SECRET');
+    const { stdout } = await execa('wipefs', ['--no-act', loop.device]);
+    expect(stdout).toBe('');
+  });
+
+  it.each(['discard', 'zeroes', 'overwrite'] as const)(
+    '%s removes the data, and proves it',
+    async (method) => {
+      await using loop = await usedDisk();
+      const certificate = await erase(loop, method);
+      expect(certificate).toMatchObject({
+        method,
+        isProved: true,
+        isBlank: true,
+        nistClass: method === 'discard' ? 'none' : 'clear',
+      });
+      expect(certificate.samples).toHaveLength(16);
+      expect(await textAt(loop, 100 << 20)).toBe('\0'.repeat(10));
+    },
+  );
+
+  it('a disk in use is refused, with by whom', async () => {
+    await using loop = await loopDisk(16 << 20);
+    await execa('mke2fs', ['-q', '-t', 'ext4', loop.device]);
+    await withMounted(loop.device, async () => {
+      await expect(erase(loop, 'quick')).rejects.toMatchObject({
+        code: 'KND_DISK_BUSY',
+        message: expect.stringContaining(' on /'),
+      });
+    });
+  });
+
+  it('a tool that says it erased and did not is found out', async () => {
+    await using loop = await usedDisk();
+    const disk = await asDisk(loop);
+    // nvme format that exits 0 and erases nothing: what FOG shipped for three years.
+    const pretending: typeof run = async (program, args, options) => {
+      if (program !== 'nvme') return run(program, args, options);
+      return { stdout: '{"oacs":10,"fna":0,"sanicap":0}', stderr: '', exitCode: 0, durationMs: 1 };
+    };
+    const lying = eraseDisk(
+      { disk: { ...disk, bus: 'nvme' }, method: 'nvme-format', samples: 16 },
+      { run: pretending, log: () => {}, signal: new AbortController().signal, onProgress: () => {} },
+    );
+    await expect(lying).rejects.toMatchObject({
+      code: 'KND_ERASE_INCOMPLETE',
+      evidence: { certificate: { isProved: false, nistClass: 'none' } },
+    });
+  });
+
+  it('cancelled in the middle stops, and a second run finishes', async () => {
+    await using loop = await usedDisk();
+    const cancel = new AbortController();
+    const cancelled = eraseDisk(
+      { disk: await asDisk(loop), method: 'overwrite', samples: 4 },
+      {
+        run,
+        log: () => {},
+        signal: cancel.signal,
+        onProgress: (_, percent) => (percent ?? 0) > 10 && cancel.abort(),
+      },
+    );
+    await expect(cancelled).rejects.toThrow();
+    expect(await erase(loop, 'overwrite')).toMatchObject({ isProved: true });
+  });
+});
+
+describe('erase_non_removable_disks', () => {
+  it('erases what is chosen, leaves the rest, and signs a certificate per disk', async () => {
+    await using first = await usedDisk();
+    await using second = await usedDisk();
+    await using kept = await usedDisk();
+    const disks = async () => [
+      await asDisk(first),
+      await asDisk(second),
+      { ...(await asDisk(kept)), serial: 'DATA' },
+      { ...(await asDisk(kept)), name: 'usb', path: '/dev/usb', bus: 'usb' as const },
+    ];
+    const events: ActionEvent[] = [];
+    const result = await performAction({
+      action: 'erase_non_removable_disks',
+      variables: { ERASE_KEEP: 'serial=DATA', ERASE_METHOD: 'zeroes' },
+      machine: { listDisks: disks, secureBoot: async () => 'off' },
+      signal: new AbortController().signal,
+      emit: (event) => events.push(event),
+    });
+    const certificates = result.data?.['certificates'] as SignedCertificate[];
+    expect(certificates).toHaveLength(2);
+    expect(certificates.every(isGenuine)).toBe(true);
+    expect((await asDisk(first)).partitions).toEqual([]);
+    expect((await asDisk(kept)).partitions).toHaveLength(2);
+    const plan = events.find((event) => event.type === 'plan');
+    expect(plan?.summary.join('\n')).toMatch(
+      /leaves alone .*ERASE_KEEP.*leaves alone \/dev\/usb: it is attached by USB/s,
+    );
+  });
+});
