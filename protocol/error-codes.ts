@@ -291,6 +291,152 @@ export const ERROR_CODES = {
     hint: 'The token may have been revoked: check that the host still exists on the server; the agent asks for a new one by itself.',
   },
 
+  // --- image writing ---
+  KND_DISK_BUSY: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The disk is in use: mounted, or part of a volume.',
+    hint: 'Unmount it and stop LVM, RAID or encryption on it, or choose another disk.',
+  },
+  KND_DISK_READBACK: {
+    exit: 1,
+    retryable: false,
+    meaning: 'What was read back from the disk is not what was written.',
+    hint: 'The disk or its cable is failing: check SMART and replace it. The disk was left unbootable.',
+  },
+  KND_DISK_REREAD: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The kernel could not re-read the partition table of the disk that was just written.',
+    hint: 'Something holds an old partition of this disk: see what uses it, then run the action again.',
+  },
+  KND_DISK_UNUSABLE: {
+    exit: 3,
+    retryable: false,
+    meaning: 'The target of an image cannot be opened for writing: missing, read-only, or not a disk.',
+    hint: 'Check the device name in the plan, and whether the disk is write-protected.',
+  },
+  KND_DISK_WRITE: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The disk reported an error while it was written.',
+    hint: 'The disk is failing or was removed: check the kernel log and SMART. The disk was left unbootable.',
+  },
+  KND_IMAGE_CHANGED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The image on the server changed (other ETag, length or content) while it was being downloaded.',
+    hint: 'Run the action again; publish images under names that never change.',
+  },
+  KND_IMAGE_CONTRADICTION: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The image is not what the request says it is: format or compression differ.',
+    hint: 'The message names both; correct the workflow, or the file on the server.',
+  },
+  KND_IMAGE_CORRUPT: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The compressed data of the image is damaged.',
+    hint: 'Compare the file on the server with its published checksum.',
+  },
+  KND_IMAGE_HASH: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The image does not have the expected checksum.',
+    hint: 'Check the checksum in the workflow against the file on the server. The disk was left unbootable.',
+  },
+  KND_IMAGE_LENGTH: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The length of the image is not the one that was announced or expected.',
+    hint: 'Look at the Content-Length the server sends and at the expected length in the workflow.',
+  },
+  KND_IMAGE_MANIFEST: {
+    exit: 1,
+    retryable: false,
+    meaning: 'An image manifest is malformed, or does not belong to its image.',
+    hint: 'Make it again with “kindling image index” and publish both files together.',
+  },
+  KND_IMAGE_NEEDS_RANGES: {
+    exit: 3,
+    retryable: false,
+    meaning: 'This kind of image needs a server that answers Range requests.',
+    hint: 'Serve it with nginx, S3 or “kindling serve”, or publish a raw image compressed with zstd.',
+  },
+  KND_IMAGE_NOT_FOUND: {
+    exit: 1,
+    retryable: false,
+    meaning: 'No source has the image (404 or 410).',
+    hint: 'Check the address in the workflow.',
+  },
+  KND_IMAGE_REDIRECT: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The server redirects in circles, too often, or from https to http.',
+    hint: 'Name the final address in the workflow.',
+  },
+  KND_IMAGE_REFUSED: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The server refuses the request (401, 403 or another 4xx).',
+    hint: 'Check the credentials and headers of the image source.',
+  },
+  KND_IMAGE_SECTOR_SIZE: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The image’s partition table was made for another sector size than the disk has.',
+    hint: 'Use an image made for this sector size (512 or 4096), or reformat the namespace.',
+  },
+  KND_IMAGE_SERVER_ERROR: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The image server kept answering with 5xx.',
+    hint: 'Look at the server’s log.',
+  },
+  KND_IMAGE_SIGNATURE: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The image or its manifest is not signed by a trusted key.',
+    hint: 'Sign it with “kindling image sign”, or add the signer’s public key to the request.',
+  },
+  KND_IMAGE_STALLED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The download stood still, or nearly so, for longer than the stall timeout, again and again.',
+    hint: 'Check the link and the server; a slow but steady link needs no setting.',
+  },
+  KND_IMAGE_TLS: {
+    exit: 3,
+    retryable: false,
+    meaning: 'The server’s certificate is not accepted.',
+    hint: 'Give the site’s CA (TLS_CA_CERT), and check the node’s clock.',
+  },
+  KND_IMAGE_TOO_LARGE: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The image is larger than the disk.',
+    hint: 'Choose a larger disk or a smaller image.',
+  },
+  KND_IMAGE_TRUNCATED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The image ends too early.',
+    hint: 'The file on the server is incomplete: upload it again. The disk was left unbootable.',
+  },
+  KND_IMAGE_UNREACHABLE: {
+    exit: 1,
+    retryable: true,
+    meaning: 'No image source could be reached.',
+    hint: 'Check name resolution, routes, proxy settings and the server.',
+  },
+  KND_IMAGE_UNSUPPORTED: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The image uses a feature that cannot be streamed to a disk.',
+    hint: 'Convert it: qemu-img convert -O raw, then “kindling image index” or zstd.',
+  },
+
   // --- set-up and builds ---
   KND_BUILD_FAILED: {
     exit: 1,

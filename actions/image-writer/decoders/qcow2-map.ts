@@ -1,0 +1,157 @@
+import { inflateRawSync, constants as zlib, zstdDecompressSync } from 'node:zlib';
+import { KindlingError } from '../../../protocol/error.ts';
+
+/** qcow2 header (qemu docs/interop/qcow2.txt); all numbers are big-endian. */
+const HEADER = {
+  version: 4,
+  backingFileOffset: 8,
+  clusterBits: 20,
+  size: 24,
+  cryptMethod: 32,
+  l1Size: 36,
+  l1Offset: 40,
+  incompatible: 72, // version 3
+  headerLength: 100, // version 3
+  compressionType: 104, // if headerLength says that it is there
+  end: 112,
+} as const;
+const INCOMPATIBLE = { corrupt: 1n << 1n, externalData: 1n << 2n, extendedL2: 1n << 4n } as const;
+const OFFSET_MASK = 0x00fffffffffffe00n; // bits 9–55 of an L1 or standard L2 entry
+const IS_COMPRESSED = 1n << 62n;
+const READS_AS_ZERO = 1n;
+
+export interface Extent {
+  /** Where it lies in the file, and how many bytes there (for compressed ones an upper bound). */
+  host: number;
+  hostLength: number;
+  /** Where it belongs on the disk, and how many bytes there. */
+  guest: number;
+  length: number;
+  coding: 'plain' | 'deflate' | 'zstd';
+}
+
+/** Where every allocated part of a qcow2 file belongs, in the order of the file, so that it can be streamed. */
+export interface Qcow2Map {
+  virtualSize: number;
+  extents: Extent[];
+  /** The first MiB of the disk, for the checks before anything is written. */
+  head: Uint8Array;
+}
+
+export type ReadAt = (position: number, length: number) => Promise<Buffer>;
+
+/** Reads the tables of a qcow2 file (and nothing else of it). */
+export async function loadQcow2Map(readAt: ReadAt, headBytes: number): Promise<Qcow2Map> {
+  const header = await readAt(0, HEADER.end);
+  const { clusterBits, virtualSize, l1Size, l1Offset, coding } = checkHeader(header);
+  const clusterSize = 2 ** clusterBits;
+  const entriesPerL2 = clusterSize / 8;
+  const l1 = await readAt(l1Offset, l1Size * 8);
+  const extents: Extent[] = [];
+  for (let i = 0; i < l1Size; i += 1) {
+    const l2Offset = Number(l1.readBigUInt64BE(i * 8) & OFFSET_MASK);
+    if (l2Offset === 0) continue;
+    const l2 = await readAt(l2Offset, clusterSize);
+    for (let j = 0; j < entriesPerL2; j += 1) {
+      const guest = (i * entriesPerL2 + j) * clusterSize;
+      const length = Math.min(clusterSize, virtualSize - guest);
+      const entry = l2.readBigUInt64BE(j * 8);
+      if (length > 0) addExtent(extents, entry, guest, length, clusterBits, coding);
+    }
+  }
+  extents.sort((a, b) => a.host - b.host);
+  const map = { virtualSize, extents, head: new Uint8Array(0) };
+  return { ...map, head: await readHead(map, readAt, Math.min(headBytes, virtualSize), clusterSize) };
+}
+
+function checkHeader(header: Buffer) {
+  const version = header.readUInt32BE(HEADER.version);
+  if (version !== 2 && version !== 3) throw unsupported(`version ${version}`);
+  if (header.readBigUInt64BE(HEADER.backingFileOffset) !== 0n) throw unsupported('a backing file');
+  if (header.readUInt32BE(HEADER.cryptMethod) !== 0) throw unsupported('encryption');
+  const incompatible = version === 3 ? header.readBigUInt64BE(HEADER.incompatible) : 0n;
+  if (incompatible & INCOMPATIBLE.corrupt) {
+    throw new KindlingError('KND_IMAGE_CORRUPT', 'the qcow2 image is marked as corrupt');
+  }
+  if (incompatible & INCOMPATIBLE.externalData) throw unsupported('an external data file');
+  if (incompatible & INCOMPATIBLE.extendedL2) throw unsupported('extended L2 entries');
+  const hasType = version === 3 && header.readUInt32BE(HEADER.headerLength) > HEADER.compressionType;
+  const clusterBits = header.readUInt32BE(HEADER.clusterBits);
+  const virtualSize = Number(header.readBigUInt64BE(HEADER.size));
+  const l1Size = header.readUInt32BE(HEADER.l1Size);
+  // an L1 entry covers at least 16 MiB; a table larger than the disk needs is damage
+  const isSane =
+    clusterBits >= 9 && clusterBits <= 21 && Number.isSafeInteger(virtualSize) && l1Size <= 4_194_304;
+  if (!isSane) throw new KindlingError('KND_IMAGE_CORRUPT', 'the header of the qcow2 image makes no sense');
+  return {
+    clusterBits,
+    virtualSize,
+    l1Size,
+    l1Offset: Number(header.readBigUInt64BE(HEADER.l1Offset)),
+    coding: (hasType && header[HEADER.compressionType] === 1 ? 'zstd' : 'deflate') as 'zstd' | 'deflate',
+  };
+}
+
+function addExtent(
+  extents: Extent[],
+  entry: bigint,
+  guest: number,
+  length: number,
+  clusterBits: number,
+  coding: 'deflate' | 'zstd',
+): void {
+  if (entry & IS_COMPRESSED) {
+    // the descriptor: offset in the low bits, then the number of further 512-byte sectors
+    const offsetBits = BigInt(62 - (clusterBits - 8));
+    const host = Number(entry & ((1n << offsetBits) - 1n));
+    const sectors = Number((entry & (IS_COMPRESSED - 1n)) >> offsetBits) + 1;
+    extents.push({ host, hostLength: sectors * 512 - (host % 512), guest, length, coding });
+    return;
+  }
+  const host = Number(entry & OFFSET_MASK);
+  if (host === 0 || entry & READS_AS_ZERO) return;
+  const last = extents.at(-1);
+  const isNext =
+    last?.coding === 'plain' && last.host + last.length === host && last.guest + last.length === guest;
+  if (isNext) {
+    last.length += length;
+    last.hostLength += length;
+  } else {
+    extents.push({ host, hostLength: length, guest, length, coding: 'plain' });
+  }
+}
+
+async function readHead(
+  { extents }: Pick<Qcow2Map, 'extents'>,
+  readAt: ReadAt,
+  headBytes: number,
+  clusterSize: number,
+): Promise<Uint8Array> {
+  const head = Buffer.alloc(headBytes);
+  for (const extent of extents.filter(({ guest }) => guest < headBytes)) {
+    const wanted = Math.min(
+      extent.hostLength,
+      extent.coding === 'plain' ? headBytes - extent.guest : extent.hostLength,
+    );
+    const stored = await readAt(extent.host, wanted);
+    const raw = extent.coding === 'plain' ? stored : decompressCluster(stored, extent.coding, clusterSize);
+    raw.copy(head, extent.guest, 0, Math.min(raw.length, extent.length));
+  }
+  return head;
+}
+
+/** One compressed cluster; what follows it in its last sector belongs to the next one. */
+export function decompressCluster(stored: Buffer, coding: 'deflate' | 'zstd', clusterSize: number): Buffer {
+  try {
+    return coding === 'deflate'
+      ? inflateRawSync(stored, { finishFlush: zlib.Z_SYNC_FLUSH, maxOutputLength: clusterSize })
+      : zstdDecompressSync(stored, { finishFlush: zlib.ZSTD_e_flush, maxOutputLength: clusterSize });
+  } catch (cause) {
+    throw new KindlingError('KND_IMAGE_CORRUPT', 'a compressed cluster of the qcow2 image is damaged', {
+      cause,
+    });
+  }
+}
+
+const unsupported = (what: string) =>
+  new KindlingError('KND_IMAGE_UNSUPPORTED', `the qcow2 image has ${what}, which cannot be streamed`);

@@ -1,0 +1,128 @@
+import { KindlingError } from '../../../protocol/error.ts';
+import type { BlockOutput } from '../stream/block-output.ts';
+import type { RingReader } from '../stream/ring.ts';
+import { type Decoder, INPUT_PIECE } from './decoder.ts';
+import { decompressCluster, type Extent, type Qcow2Map } from './qcow2-map.ts';
+
+/** No cluster is larger (2 MiB), and no compressed one is longer than this in the file. */
+const WINDOW_BYTES = 8 * 1024 * 1024;
+
+/** Streams a qcow2 file from front to back: each cluster goes to its place on the disk as it passes by. */
+export function qcow2Decoder(map: Qcow2Map): Decoder {
+  return async (input, output) => {
+    await output.openGate(Buffer.from(map.head));
+    zeroGaps(map, output);
+    const file = new FileWindow(input);
+    for (const extent of map.extents) {
+      if (extent.coding === 'plain') await copyPlain(file, extent, output);
+      else
+        await place(
+          output,
+          extent.guest,
+          decompressCluster(file.read(extent), extent.coding, 2 ** 21),
+          extent.length,
+        );
+    }
+    await output.commit();
+    file.drain();
+    output.position = map.virtualSize;
+  };
+}
+
+/** Everything no cluster covers reads as zeros. */
+function zeroGaps(map: Qcow2Map, output: BlockOutput): void {
+  const byGuest = [...map.extents].sort((a, b) => a.guest - b.guest);
+  let end = 0;
+  for (const { guest, length } of byGuest) {
+    if (guest > end) output.commitZeros(end, guest - end);
+    end = Math.max(end, guest + length);
+  }
+  if (end < map.virtualSize) output.commitZeros(end, map.virtualSize - end);
+}
+
+async function copyPlain(file: FileWindow, extent: Extent, output: BlockOutput): Promise<void> {
+  for (let done = 0; done < extent.length; ) {
+    const host = extent.host + done;
+    const length = Math.min(INPUT_PIECE, extent.length - done);
+    const bytes = file.read({ host, hostLength: length });
+    if (bytes.length < length) throw truncated();
+    await place(output, extent.guest + done, bytes, length);
+    done += length;
+  }
+}
+
+/** Puts bytes at a place; neighbours share a block, anything else starts a new one. */
+async function place(output: BlockOutput, guest: number, bytes: Buffer, length: number): Promise<void> {
+  if (bytes.length < length) throw truncated();
+  if (output.filled > 0 && output.position + output.filled !== guest) await output.commit();
+  if (output.filled === 0) output.position = guest;
+  for (let at = 0; at < length; ) {
+    const piece = Math.min(length - at, output.block.length - output.filled);
+    bytes.copy(output.block, output.filled, at, at + piece);
+    output.filled += piece;
+    at += piece;
+    if (output.filled === output.block.length) await output.commit();
+  }
+}
+
+/** The part of the file that is in hand: compressed clusters share sectors, so a little is kept behind. */
+class FileWindow {
+  #input: RingReader;
+  #bytes = Buffer.allocUnsafeSlow(WINDOW_BYTES);
+  #start = 0;
+  #length = 0;
+
+  constructor(input: RingReader) {
+    this.#input = input;
+  }
+
+  /** The bytes at a place of the file, fewer only at its end; valid until the next call. */
+  read({ host, hostLength }: { host: number; hostLength: number }): Buffer {
+    if (host < this.#start) {
+      throw new KindlingError(
+        'KND_IMAGE_UNSUPPORTED',
+        'the qcow2 image shares clusters between several places',
+      );
+    }
+    this.#forget(host);
+    while (this.#start + this.#length < host + hostLength && this.#take());
+    const at = host - this.#start;
+    return this.#bytes.subarray(at, Math.max(at, Math.min(at + hostLength, this.#length)));
+  }
+
+  drain(): void {
+    for (let piece = this.#input.next(INPUT_PIECE); piece; piece = this.#input.next(INPUT_PIECE)) {
+      this.#input.consume(piece.length);
+    }
+  }
+
+  #forget(host: number): void {
+    // skip what no cluster needs: tables, free clusters
+    while (this.#start + this.#length < host) {
+      this.#start += this.#length;
+      this.#length = 0;
+      const piece = this.#input.next(Math.min(INPUT_PIECE, host - this.#start));
+      if (!piece) throw truncated();
+      this.#input.consume(piece.length);
+      this.#start += piece.length;
+    }
+    const drop = host - this.#start;
+    if (drop > 0 && this.#length + INPUT_PIECE * 3 > WINDOW_BYTES) {
+      this.#bytes.copyWithin(0, drop, this.#length);
+      this.#start += drop;
+      this.#length -= drop;
+    }
+  }
+
+  #take(): boolean {
+    const piece = this.#input.next(Math.min(INPUT_PIECE, WINDOW_BYTES - this.#length));
+    if (!piece) return false;
+    this.#input.memory.copy(this.#bytes, this.#length, piece.at, piece.at + piece.length);
+    this.#length += piece.length;
+    this.#input.consume(piece.length);
+    return true;
+  }
+}
+
+const truncated = () =>
+  new KindlingError('KND_IMAGE_TRUNCATED', 'the qcow2 image ends before all of its clusters');

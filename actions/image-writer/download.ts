@@ -1,0 +1,358 @@
+import { createHash, type Hash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { KindlingError } from '../../protocol/error.ts';
+import type { HttpConnection } from './http/connection.ts';
+import { get, redact, statusError } from './http/get.ts';
+import type { ResponseHead } from './http/response-parser.ts';
+import type { RetryPolicy, Transport } from './interface.ts';
+
+const DEFAULT_STALL_MS = 60_000;
+const DEFAULT_WINDOW_MS = 600_000;
+/** Fewer bytes than this within the stall timeout is a stalled connection, even if some trickle in. */
+const STALL_BYTES = 64 * 1024;
+
+export interface DownloadOptions {
+  sources: readonly string[];
+  transport: Transport;
+  retry: RetryPolicy;
+  expectedLength?: number | undefined;
+  hashes: readonly ('sha256' | 'sha512')[];
+  signal?: AbortSignal | undefined;
+  log: (level: 'debug' | 'info' | 'warn', message: string, fields?: Record<string, unknown>) => void;
+  /** Takes bytes in order and answers how many; after fewer than given, it calls `resume` when it can take more. */
+  onBytes: (bytes: Buffer) => number;
+  /** Called once, with the first answer, before any byte. */
+  onStart?: (facts: DownloadFacts) => void;
+}
+
+export interface DownloadFacts {
+  source: string;
+  length: number | undefined;
+  contentEncoding: string | undefined;
+  /** Whether the server can continue in the middle. */
+  hasRanges: boolean;
+}
+
+interface Identity {
+  etag: string | undefined;
+  lastModified: string | undefined;
+}
+
+/**
+ * One file, fetched in order from byte 0 to its end, over as many connections and mirrors as it takes. A broken
+ * connection goes on with Range and If-Range from the last good byte. A server without ranges starts again; the
+ * bytes that were had already are compared (by their hash) and dropped, so that nothing downstream starts again.
+ */
+export class Download {
+  readonly #options: DownloadOptions;
+  #offset = 0;
+  #length: number | undefined;
+  #identity = new Map<string, Identity>();
+  #isStarted = false;
+  #prefixHash: Hash = createHash('sha256');
+  #hashes: Map<string, Hash>;
+  #connection: HttpConnection | undefined;
+  #paused = false;
+  #lastProgressAt = performance.now();
+  resumes = 0;
+  /** Whether the server marked the end of the file (length or chunked), so that an early end cannot pass for it. */
+  isEndDefinite = false;
+  waitingFor: string | undefined;
+  source: string;
+
+  constructor(options: DownloadOptions) {
+    this.#options = options;
+    this.#hashes = new Map(options.hashes.map((name) => [name, createHash(name)]));
+    this.source = options.sources[0] ?? '';
+  }
+
+  get bytesFetched(): number {
+    return this.#offset;
+  }
+
+  get length(): number | undefined {
+    return this.#length;
+  }
+
+  /** Hex digest of everything downloaded; call once, at the end. */
+  digest(name: 'sha256' | 'sha512'): string {
+    return (name === 'sha256' ? this.#prefixHash : (this.#hashes.get(name) ?? createHash(name))).digest(
+      'hex',
+    );
+  }
+
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#connection?.resume();
+  }
+
+  /** Runs to the end of the file, or throws the error that names why it cannot. */
+  async run(): Promise<void> {
+    const { sources, retry, signal, log } = this.#options;
+    const windowMs = retry.windowMs ?? DEFAULT_WINDOW_MS;
+    const hopeless = new Set<string>();
+    let pauseMs = 500;
+    this.#lastProgressAt = performance.now();
+    for (let attempt = 0; ; attempt += 1) {
+      const usable = sources.filter((candidate) => !hopeless.has(candidate));
+      this.source = usable[attempt % usable.length] ?? this.source;
+      const offsetBefore = this.#offset;
+      try {
+        await this.#fetchOnce(this.source);
+        return;
+      } catch (thrown) {
+        signal?.throwIfAborted();
+        const error = nameError(thrown, this.source);
+        if (this.#offset > offsetBefore) {
+          pauseMs = 500;
+          this.#lastProgressAt = performance.now();
+        }
+        if (isFinal(error)) throw error;
+        if (!error.retryable) hopeless.add(this.source);
+        const waitedMs = performance.now() - this.#lastProgressAt;
+        const isOver =
+          retry.isEnabled === false || hopeless.size === sources.length || waitedMs + pauseMs > windowMs;
+        if (isOver) throw error;
+        if (this.#offset > 0) this.resumes += 1;
+        this.waitingFor = `${redact(this.source)} since ${Math.round(waitedMs / 1000)} s (${error.message})`;
+        log('warn', `download interrupted at byte ${this.#offset}: ${error.message}; trying again`, {
+          code: error.code,
+          source: redact(this.source),
+        });
+        // jittered so that a rack of nodes does not come back in step
+        await delay(pauseMs * (0.75 + Math.random() / 2), undefined, signal ? { signal } : {});
+        pauseMs = Math.min(pauseMs * 1.5, 60_000);
+      } finally {
+        this.#connection?.destroy();
+        this.#connection = undefined;
+      }
+    }
+  }
+
+  async #fetchOnce(source: string): Promise<void> {
+    const { transport, signal } = this.#options;
+    const known = this.#identity.get(source);
+    const headers: Record<string, string> = {};
+    if (this.#offset > 0) {
+      headers['range'] = `bytes=${this.#offset}-`;
+      // RFC 9110 13.1.5: a weak validator must not be used in If-Range
+      const validator = known?.etag && !known.etag.startsWith('W/') ? known.etag : known?.lastModified;
+      if (validator) headers['if-range'] = validator;
+    }
+    const watch = new StallWatch(transport.stallTimeoutMs ?? DEFAULT_STALL_MS, () => this.#paused);
+    const startOffset = this.#offset;
+    let hasBody = false;
+    let end: number | undefined;
+    try {
+      const work = get(source, {
+        transport,
+        headers,
+        ...(signal ? { signal } : {}),
+        onConnection: (connection) => {
+          this.#connection = connection;
+        },
+        onHead: (head) => {
+          const sink = this.#acceptHead(head, source);
+          end = this.#length;
+          hasBody = true;
+          this.isEndDefinite = end !== undefined || head.headers['transfer-encoding'] !== undefined;
+          return (bytes) => {
+            const taken = sink(bytes);
+            watch.count(taken);
+            this.#paused = taken < bytes.length;
+            this.waitingFor = undefined;
+            return taken;
+          };
+        },
+      });
+      const abort = new Promise<never>((_, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+      });
+      await Promise.race([work, watch.stalled, abort]);
+    } catch (thrown) {
+      if (thrown instanceof KindlingError || signal?.aborted || !hasBody) throw thrown;
+      const message = thrown instanceof Error ? thrown.message : String(thrown);
+      throw new KindlingError(
+        'KND_IMAGE_TRUNCATED',
+        `${redact(source)} broke off at byte ${this.#offset} of ${end ?? 'unknown'}: ${message}`,
+        { cause: thrown },
+      );
+    } finally {
+      watch.stop();
+    }
+    if (end !== undefined && this.#offset < end) {
+      throw new KindlingError(
+        'KND_IMAGE_TRUNCATED',
+        `${redact(source)} ended at byte ${this.#offset} of ${end}`,
+      );
+    }
+    if (!this.isEndDefinite && startOffset > 0 && this.#offset === startOffset) {
+      throw new KindlingError('KND_IMAGE_TRUNCATED', `${redact(source)} ended at byte ${this.#offset}`);
+    }
+    this.#length ??= this.#offset;
+  }
+
+  /** Judges an answer before its body; gives the taker of the body. */
+  #acceptHead(head: ResponseHead, source: string): (bytes: Buffer) => number {
+    const { status, headers } = head;
+    if (status === 416 && this.#offset > 0) throw this.#rangeRefused(headers, source);
+    if (status !== 200 && status !== 206) throw statusError(status, source);
+    const isPartial = status === 206;
+    const range = isPartial ? parseContentRange(headers['content-range'], source) : undefined;
+    if (range && range.start !== this.#offset) {
+      throw new KindlingError(
+        'KND_IMAGE_SERVER_ERROR',
+        `${redact(source)} was asked for byte ${this.#offset} and sent byte ${range.start}`,
+      );
+    }
+    const announced = isPartial ? range?.total : lengthOf(headers);
+    this.#checkIdentity(headers, announced, source);
+    if (!this.#isStarted) {
+      this.#isStarted = true;
+      this.#length = announced ?? this.#options.expectedLength;
+      this.#options.onStart?.({
+        source,
+        length: this.#length,
+        contentEncoding: headers['content-encoding'],
+        hasRanges: isPartial || /\bbytes\b/.test(headers['accept-ranges'] ?? ''),
+      });
+    }
+    if (isPartial || this.#offset === 0) return (bytes) => this.#take(bytes);
+    this.#options.log(
+      'warn',
+      `${redact(source)} cannot continue in the middle; downloading again from the start`,
+    );
+    return this.#dropPrefix(source);
+  }
+
+  #checkIdentity(headers: ResponseHead['headers'], announced: number | undefined, source: string): void {
+    const { expectedLength } = this.#options;
+    if (announced !== undefined && expectedLength !== undefined && announced !== expectedLength) {
+      throw new KindlingError(
+        'KND_IMAGE_LENGTH',
+        `${redact(source)} is ${announced} bytes long, expected were ${expectedLength}`,
+      );
+    }
+    if (announced !== undefined && this.#length !== undefined && announced !== this.#length) {
+      throw new KindlingError(
+        'KND_IMAGE_CHANGED',
+        `${redact(source)} was ${this.#length} bytes long and is now ${announced}`,
+      );
+    }
+    const found: Identity = { etag: headers['etag'], lastModified: headers['last-modified'] };
+    const known = this.#identity.get(source);
+    if (known?.etag !== undefined && found.etag !== undefined && known.etag !== found.etag) {
+      throw new KindlingError(
+        'KND_IMAGE_CHANGED',
+        `${redact(source)} changed while it was downloaded (ETag ${known.etag}, now ${found.etag})`,
+      );
+    }
+    if (!known) this.#identity.set(source, found);
+  }
+
+  /** 416 in the middle: the server's file is shorter than it announced. */
+  #rangeRefused(headers: ResponseHead['headers'], source: string): KindlingError {
+    const total = /\*\/(\d+)/.exec(headers['content-range'] ?? '')?.[1];
+    const real = total === undefined ? this.#offset : Number(total);
+    return new KindlingError(
+      'KND_IMAGE_LENGTH',
+      `${redact(source)} announced ${this.#length} bytes but has ${real}`,
+    );
+  }
+
+  #take(bytes: Buffer): number {
+    const taken = this.#options.onBytes(bytes);
+    if (taken > 0) {
+      const part = taken === bytes.length ? bytes : bytes.subarray(0, taken);
+      this.#prefixHash.update(part);
+      for (const [name, hash] of this.#hashes) if (name !== 'sha256') hash.update(part);
+      this.#offset += taken;
+      this.#lastProgressAt = performance.now();
+    }
+    return taken;
+  }
+
+  /** Compares the bytes we had already by their hash, then goes on with the rest. */
+  #dropPrefix(source: string): (bytes: Buffer) => number {
+    const had = this.#offset;
+    const expected = this.#prefixHash.copy().digest('hex');
+    const again = createHash('sha256');
+    let dropped = 0;
+    return (bytes) => {
+      if (dropped === had) return this.#take(bytes);
+      const part = bytes.subarray(0, Math.min(bytes.length, had - dropped));
+      again.update(part);
+      dropped += part.length;
+      if (dropped === had && again.digest('hex') !== expected) {
+        throw new KindlingError(
+          'KND_IMAGE_CHANGED',
+          `${redact(source)} has other content than it had before`,
+        );
+      }
+      return part.length === bytes.length
+        ? part.length
+        : part.length + this.#take(bytes.subarray(part.length));
+    };
+  }
+}
+
+/** Rejects when fewer than STALL_BYTES arrive within the timeout, while nobody asked for a pause. */
+class StallWatch {
+  readonly stalled: Promise<never>;
+  #bytes = 0;
+  #timer: NodeJS.Timeout;
+
+  constructor(timeoutMs: number, isPaused: () => boolean) {
+    const { promise, reject } = Promise.withResolvers<never>();
+    this.stalled = promise;
+    promise.catch(() => {});
+    this.#timer = setInterval(() => {
+      if (this.#bytes < STALL_BYTES && !isPaused()) {
+        const seconds = timeoutMs / 1000;
+        reject(new KindlingError('KND_IMAGE_STALLED', `only ${this.#bytes} bytes came in ${seconds} s`));
+      }
+      this.#bytes = isPaused() ? STALL_BYTES : 0;
+    }, timeoutMs);
+  }
+
+  count(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}
+
+/** These will be the same on every try: the file itself, not the way to it, is at fault. */
+function isFinal(error: KindlingError): boolean {
+  return ['KND_IMAGE_CHANGED', 'KND_IMAGE_LENGTH', 'KND_USAGE', 'KND_IMAGE_CONTRADICTION'].includes(
+    error.code,
+  );
+}
+
+function nameError(thrown: unknown, source: string): KindlingError {
+  if (thrown instanceof KindlingError) return thrown;
+  const message = thrown instanceof Error ? thrown.message || thrown.name : String(thrown);
+  return new KindlingError('KND_IMAGE_UNREACHABLE', `${redact(source)}: ${message}`, { cause: thrown });
+}
+
+function lengthOf(headers: ResponseHead['headers']): number | undefined {
+  const value = headers['content-length'];
+  return value === undefined || headers['transfer-encoding'] ? undefined : Number(value);
+}
+
+function parseContentRange(
+  value: string | undefined,
+  source: string,
+): { start: number; total: number | undefined } {
+  const match = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(value ?? '');
+  if (!match) {
+    throw new KindlingError(
+      'KND_IMAGE_SERVER_ERROR',
+      `${redact(source)} sent 206 with Content-Range "${value ?? ''}"`,
+    );
+  }
+  return { start: Number(match[1]), total: match[2] === '*' ? undefined : Number(match[2]) };
+}

@@ -1,0 +1,114 @@
+import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import type { Readable, Writable } from 'node:stream';
+import { KindlingError } from '../../protocol/error.ts';
+
+/** Programs that decompress from standard input to standard output, best first. */
+const PROGRAMS: Record<'xz' | 'bz2', readonly { argv: readonly string[]; needs: RegExp; package: string }[]> =
+  {
+    xz: [
+      // several threads where the file has several blocks; bounded, so that 512 MB of RAM are enough
+      {
+        argv: ['xz', '-dc', '-T0', '--memlimit-mt-decompress=96MiB'],
+        needs: /XZ Utils\) (5\.[4-9]|5\.\d\d|[6-9])/,
+        package: 'xz-utils',
+      },
+      { argv: ['xz', '-dc'], needs: /./, package: 'xz-utils' },
+      { argv: ['busybox', 'unxz', '-c'], needs: /./, package: 'busybox-static' },
+    ],
+    bz2: [
+      {
+        argv: ['lbzip2', '-dc', '-n', String(availableParallelism())],
+        needs: /lbzip2/,
+        package: 'lbzip2',
+      },
+      { argv: ['bzip2', '-dc'], needs: /./, package: 'bzip2' },
+      { argv: ['busybox', 'bunzip2', '-c'], needs: /./, package: 'busybox-static' },
+    ],
+  };
+
+/**
+ * xz and bzip2 are decompressed by the system's own programs: no library of Node has them, and they use all cores.
+ * Spawned here and not through `Run`, because bytes stream through it.
+ */
+export class ExternalDecompressor {
+  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
+  readonly #format: 'xz' | 'bz2';
+  #stderr = '';
+  #isDraining = false;
+  #drainSince = 0;
+  /** Time in which the program could not take more: it was the bottleneck. */
+  blockedMs = 0;
+
+  constructor(format: 'xz' | 'bz2') {
+    this.#format = format;
+    const [program = '', ...args] = findProgram(format);
+    this.#child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] });
+    this.#child.stdin.on('error', () => {}); // a program that gives up says why on stderr
+    this.#child.stderr.on('data', (text: Buffer) => {
+      this.#stderr = (this.#stderr + text.toString()).slice(-2000);
+    });
+  }
+
+  /** Takes all or nothing; after nothing, `onRoom` is called when it can take more. */
+  write(bytes: Buffer, onRoom: () => void): number {
+    if (this.#isDraining || this.#child.stdin.destroyed) return this.#isDraining ? 0 : bytes.length;
+    if (!this.#child.stdin.write(Buffer.from(bytes))) {
+      this.#isDraining = true;
+      this.#drainSince = performance.now();
+      this.#child.stdin.once('drain', () => {
+        this.#isDraining = false;
+        this.blockedMs += performance.now() - this.#drainSince;
+        onRoom();
+      });
+    }
+    return bytes.length;
+  }
+
+  end(): void {
+    this.#child.stdin.end();
+  }
+
+  /** Hands every byte of output on; `take` may answer with a promise to wait for. Throws what the program complained about. */
+  async pump(take: (bytes: Buffer) => Promise<void> | undefined): Promise<void> {
+    const { promise: closed, resolve, reject } = Promise.withResolvers<number | null>();
+    this.#child.once('close', resolve).once('error', reject);
+    closed.catch(() => {});
+    for await (const bytes of this.#child.stdout as AsyncIterable<Buffer>) {
+      const wait = take(bytes);
+      if (wait) await wait;
+    }
+    const exitCode = await closed;
+    if (exitCode !== 0) throw this.#complaint(exitCode);
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  #complaint(exitCode: number | null): KindlingError {
+    const said = this.#stderr.trim().split('\n').at(-1) ?? '';
+    const isTruncated = /unexpected end|unexpectedly|EOF|truncated|incomplete/i.test(this.#stderr);
+    return new KindlingError(
+      isTruncated ? 'KND_IMAGE_TRUNCATED' : 'KND_IMAGE_CORRUPT',
+      isTruncated
+        ? `the image ends in the middle of its ${this.#format} data`
+        : `the image’s ${this.#format} data is damaged: ${said || `exit code ${exitCode}`}`,
+    );
+  }
+}
+
+function findProgram(format: 'xz' | 'bz2'): readonly string[] {
+  for (const { argv, needs } of PROGRAMS[format]) {
+    const [program = ''] = argv;
+    const { error, stdout, stderr } = spawnSync(program, [program === 'busybox' ? '--help' : '--version'], {
+      encoding: 'utf8',
+      input: '',
+    });
+    if (!error && needs.test(`${stdout}${stderr}`)) return argv;
+  }
+  throw new KindlingError(
+    'KND_TOOL_MISSING',
+    `nothing here can decompress ${format}: install ${PROGRAMS[format].map((entry) => entry.package).join(' or ')}`,
+  );
+}

@@ -1,0 +1,89 @@
+import { hash } from 'node:crypto';
+import { KindlingError } from '../../protocol/error.ts';
+import { checkNotNested } from './formats.ts';
+import { type ImageTable, moveBackupGpt, readImageTable } from './gpt.ts';
+import type { ImageFormat } from './interface.ts';
+import { type BlockHash, HEAD_BYTES } from './stream/block-output.ts';
+import { alignedMemory } from './target/aligned-memory.ts';
+import { ALIGNMENT, readRange, syncTarget, type Target, writeBuffered, writeZeros } from './target/target.ts';
+
+/** What the first MiB tells, before anything is written: does this image fit this disk? */
+export function checkHead(
+  head: Buffer,
+  format: ImageFormat,
+  target: Target,
+  source: string,
+): ImageTable | undefined {
+  checkNotNested(head, format, source);
+  const table = readImageTable(head, target.sectorSize);
+  if (!table) return undefined;
+  if (table.kind === 'gpt' && table.sectorSize !== target.sectorSize && target.isBlockDevice) {
+    throw new KindlingError(
+      'KND_IMAGE_SECTOR_SIZE',
+      `${source} was made for ${table.sectorSize}-byte sectors, ${target.path} has ${target.sectorSize}-byte sectors`,
+    );
+  }
+  checkFits(table.neededBytes, target, source);
+  return table;
+}
+
+export function checkFits(bytes: number, target: Target, source: string): void {
+  if (bytes <= target.size) return;
+  throw new KindlingError(
+    'KND_IMAGE_TOO_LARGE',
+    `${source} needs ${bytes} bytes, ${target.path} has ${target.size}`,
+    { evidence: { needed: bytes, available: target.size } },
+  );
+}
+
+/**
+ * An image that ends where the disk ends brings its backup table along, and firmware may boot from that alone: then
+ * its header (the last sector) is withheld like the first MiB.
+ */
+export function withholdFrom(table: ImageTable | undefined, target: Target): number {
+  const isAtEnd = table?.kind === 'gpt' && table.neededBytes > target.size - table.sectorSize;
+  return isAtEnd ? table.neededBytes - table.sectorSize : Number.MAX_SAFE_INTEGER;
+}
+
+/** From here on nothing on this disk boots: no boot sector, no table, no backup of it. */
+export function makeUnbootable(target: Target): void {
+  const head = Math.min(HEAD_BYTES, target.size);
+  writeZeros(target, 0, head);
+  const tail = Math.min(HEAD_BYTES, target.size - head);
+  const start = Math.ceil((target.size - tail) / ALIGNMENT) * ALIGNMENT;
+  if (start < target.size) writeZeros(target, start, target.size - start);
+  syncTarget(target);
+}
+
+/** Everything is verified: now the disk gets its table, the backup first, the first MiB last. Answers whether the backup moved. */
+export function makeBootable(
+  target: Target,
+  parts: { head: Buffer; headLength: number; tail: Buffer; tailAt: number; moveBackup: boolean },
+): boolean {
+  syncTarget(target);
+  const head = parts.head.subarray(0, parts.headLength);
+  const moved = parts.moveBackup ? moveBackupGpt(head, target.size, target.sectorSize) : undefined;
+  if (parts.tail.length > 0) writeBuffered(target, parts.tail, parts.tailAt);
+  if (moved) writeBuffered(target, moved.backup.bytes, moved.backup.position);
+  syncTarget(target);
+  writeBuffered(target, moved?.head ?? head, 0);
+  syncTarget(target);
+  return moved !== undefined;
+}
+
+/** Reads blocks back past the page cache and compares their hashes. */
+export function readBack(target: Target, blocks: readonly BlockHash[], withheldFrom: number): void {
+  const buffer = alignedMemory(4 * 1024 * 1024);
+  for (const { position, length, sha256 } of blocks) {
+    // what is withheld is not on the disk yet
+    if (position < HEAD_BYTES || position + length > withheldFrom) continue;
+    const aligned = Math.ceil(length / ALIGNMENT) * ALIGNMENT;
+    const found = readRange(target, buffer, position, Math.min(aligned, target.size - position));
+    if (!hash('sha256', found.subarray(0, length), 'buffer').equals(sha256)) {
+      throw new KindlingError(
+        'KND_DISK_READBACK',
+        `${target.path}: the ${length} bytes at ${position} are not what was written`,
+      );
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import { KindlingError } from '../../protocol/error.ts';
+import type { ExpectedImage, ImageFormat } from './interface.ts';
+
+/** So many bytes are enough to tell every format (the ISO volume descriptor is the farthest). */
+export const SNIFF_LENGTH = 32_768 + 6;
+
+const MAGIC: readonly { format: ImageFormat; offset: number; bytes: readonly number[] }[] = [
+  { format: 'zst', offset: 0, bytes: [0x28, 0xb5, 0x2f, 0xfd] }, // RFC 8878 3.1.1
+  { format: 'gz', offset: 0, bytes: [0x1f, 0x8b, 0x08] }, // RFC 1952 2.3.1: only deflate exists
+  { format: 'xz', offset: 0, bytes: [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00] }, // xz-file-format 2.1.1.1
+  { format: 'bz2', offset: 0, bytes: [0x42, 0x5a, 0x68] }, // «BZh», then the level
+  { format: 'qcow2', offset: 0, bytes: [0x51, 0x46, 0x49, 0xfb] }, // qcow2.txt: «QFI\xfb»
+  { format: 'iso', offset: 32_769, bytes: [0x43, 0x44, 0x30, 0x30, 0x31] }, // ECMA-119 8.1.2: «CD001»
+];
+
+/** RFC 8878 3.1.2: a zstd file may begin with skippable frames 0x184D2A50–0x184D2A5F. */
+const isSkippableZstdFrame = (head: Buffer) =>
+  head.length >= 4 && (head.readUInt32LE(0) & 0xfffffff0) >>> 0 === 0x184d2a50;
+
+/** Recognises an image by its first bytes, never by its name or content type. What has no magic is raw. */
+export function sniffFormat(head: Buffer): ImageFormat {
+  for (const { format, offset, bytes } of MAGIC) {
+    if (head.length >= offset + bytes.length && bytes.every((byte, i) => head[offset + i] === byte)) {
+      return format;
+    }
+  }
+  return isSkippableZstdFrame(head) ? 'zst' : 'raw';
+}
+
+const COMPRESSED: ReadonlySet<ImageFormat> = new Set(['gz', 'bz2', 'xz', 'zst']);
+
+export const isCompressed = (format: ImageFormat): boolean => COMPRESSED.has(format);
+
+/** Compares what the bytes say with what the request and the server say. */
+export function checkFormat(
+  found: ImageFormat,
+  expected: ExpectedImage,
+  contentEncoding: string | undefined,
+  source: string,
+): void {
+  if (expected.format !== undefined && expected.format !== found) {
+    throw contradiction(source, `the request says ${expected.format}, the file begins like ${found}`);
+  }
+  if (expected.compressed === false && isCompressed(found)) {
+    throw contradiction(source, `the request says that it is not compressed, the file begins like ${found}`);
+  }
+  if (expected.compressed === true && !isCompressed(found) && found !== 'qcow2') {
+    throw contradiction(source, `the request says that it is compressed, the file begins like ${found}`);
+  }
+  const encoded = encodedFormat(contentEncoding);
+  if (encoded !== undefined && encoded !== found) {
+    throw contradiction(
+      source,
+      `the server says Content-Encoding: ${contentEncoding}, the file begins like ${found}`,
+    );
+  }
+}
+
+function encodedFormat(contentEncoding: string | undefined): ImageFormat | 'other' | undefined {
+  switch (contentEncoding?.trim().toLowerCase()) {
+    case undefined:
+    case '':
+    case 'identity':
+      return undefined;
+    case 'gzip':
+    case 'x-gzip':
+      return 'gz';
+    case 'zstd':
+      return 'zst';
+    default:
+      return 'other';
+  }
+}
+
+/** A decompressed image that is itself a container: nothing would boot from it. */
+export function checkNotNested(rawHead: Buffer, outer: ImageFormat, source: string): void {
+  const inner = sniffFormat(rawHead);
+  if (!isCompressed(outer) || inner === 'raw' || inner === 'iso') return;
+  throw new KindlingError(
+    'KND_IMAGE_UNSUPPORTED',
+    `${source} is ${article(inner)} file inside ${article(outer)} file`,
+    {
+      hint:
+        inner === 'qcow2'
+          ? 'Publish the qcow2 as it is (it compresses inside: qemu-img convert -c), or a raw image compressed with zstd.'
+          : 'Publish it compressed once.',
+    },
+  );
+}
+
+const article = (format: ImageFormat) =>
+  format === 'iso' || format === 'xz' ? `an ${format}` : `a ${format}`;
+
+const contradiction = (source: string, what: string) =>
+  new KindlingError('KND_IMAGE_CONTRADICTION', `${source}: ${what}`);

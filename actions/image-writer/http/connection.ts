@@ -1,0 +1,233 @@
+import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
+import { KindlingError } from '../../../protocol/error.ts';
+import type { Transport } from '../interface.ts';
+import { proxyFor } from './proxy.ts';
+import { type BodySink, type ResponseHead, ResponseParser } from './response-parser.ts';
+
+const RECEIVE_BUFFER = 256 * 1024;
+const CONNECT_TIMEOUT_MS = 30_000;
+
+export interface HttpRequest {
+  url: URL;
+  method?: 'GET' | 'HEAD';
+  headers: Readonly<Record<string, string>>;
+  onHead: (head: ResponseHead) => BodySink;
+}
+
+/**
+ * One HTTP/1.1 connection that reads into one fixed buffer: no allocation per piece of body. One request at a
+ * time; it stays usable for the next one to the same origin while `isReusable`.
+ */
+export class HttpConnection {
+  readonly origin: string;
+  #socket: Socket;
+  #proxyForm: boolean;
+  #parser: ResponseParser | undefined;
+  #unread: Buffer | undefined;
+  #settle: { resolve: () => void; reject: (error: Error) => void } | undefined;
+  #closed: Error | undefined;
+
+  private constructor(origin: string, proxyForm: boolean, socket: Socket) {
+    this.origin = origin;
+    this.#proxyForm = proxyForm;
+    this.#socket = socket;
+  }
+
+  /** Connects, through the proxy and TLS as the address and the transport ask. */
+  static async open(url: URL, transport: Transport, signal?: AbortSignal): Promise<HttpConnection> {
+    const proxy = proxyFor(url, transport);
+    const isTls = url.protocol === 'https:';
+    let connection: HttpConnection | undefined;
+    const onread = {
+      buffer: Buffer.allocUnsafeSlow(RECEIVE_BUFFER),
+      callback: (count: number, buffer: Uint8Array): boolean =>
+        connection?.receive(Buffer.from(buffer.buffer, buffer.byteOffset, count)) ?? true,
+    };
+    const host = (proxy ?? url).hostname.replace(/^\[|\]$/g, '');
+    const port = Number((proxy ?? url).port) || ((proxy ?? url).protocol === 'https:' ? 443 : 80);
+    const ca = transport.caCertificates ? { ca: transport.caCertificates } : {};
+    let socket: Socket;
+    let readsByEvent = false;
+    if (proxy && isTls) {
+      const tunnel = await openTunnel(proxy, host, port, url, signal);
+      socket = connectTls({ socket: tunnel, servername: serverName(url), ...ca });
+      readsByEvent = true;
+      await ready(socket, 'secureConnect', url, signal);
+    } else if (isTls) {
+      const options: ConnectionOptions & { onread: OnReadOpts } = {
+        host,
+        port,
+        servername: serverName(url),
+        onread,
+        ...ca,
+      };
+      socket = connectTls(options);
+      await ready(socket, 'secureConnect', url, signal);
+    } else {
+      socket = connectTcp({ host, port, onread });
+      await ready(socket, 'connect', url, signal);
+    }
+    socket.setNoDelay(true);
+    const opened = new HttpConnection(url.origin, proxy !== undefined && !isTls, socket);
+    connection = opened;
+    socket.on('error', (error) => opened.#close(error));
+    socket.on('close', () => opened.#close(new Error('the connection was closed')));
+    socket.on('end', () => opened.#end());
+    if (readsByEvent) {
+      socket.on('data', (bytes: Buffer) => {
+        if (!opened.receive(bytes)) socket.pause();
+      });
+    }
+    return opened;
+  }
+
+  get isReusable(): boolean {
+    return this.#closed === undefined && this.#parser === undefined;
+  }
+
+  /** Sends one request; resolves when the whole answer has been taken, rejects when the connection breaks before. */
+  request({ url, method = 'GET', headers, onHead }: HttpRequest): Promise<void> {
+    if (this.#closed) return Promise.reject(this.#closed);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#settle = { resolve, reject };
+    this.#parser = new ResponseParser(onHead, method === 'HEAD');
+    const target = this.#proxyForm ? url.href : `${url.pathname}${url.search}`;
+    const lines = Object.entries({ host: url.host, ...headers }).map(
+      ([name, value]) => `${name}: ${value}\r\n`,
+    );
+    this.#socket.write(`${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`);
+    return promise;
+  }
+
+  /** Goes on after the body's taker asked for a pause. */
+  resume(): void {
+    const unread = this.#unread;
+    if (this.#closed && !unread) return;
+    this.#unread = undefined;
+    if (unread && !this.receive(unread)) return;
+    this.#socket.resume();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  /** Answers whether to go on reading. */
+  receive(bytes: Buffer): boolean {
+    const parser = this.#parser;
+    if (!parser) {
+      this.#fail(new Error('the server sent data nobody asked for'));
+      return false;
+    }
+    try {
+      const taken = parser.push(bytes);
+      if (parser.isDone) {
+        if (!parser.canKeepAlive || taken < bytes.length) this.#socket.destroy();
+        this.#finish();
+        return true;
+      }
+      if (taken === bytes.length) return true;
+      this.#unread = bytes.subarray(taken);
+      return false;
+    } catch (error) {
+      this.#fail(error instanceof Error ? error : new Error(String(error)));
+      return false;
+    }
+  }
+
+  #finish(): void {
+    const settle = this.#settle;
+    this.#parser = undefined;
+    this.#settle = undefined;
+    settle?.resolve();
+  }
+
+  #fail(error: Error): void {
+    this.#close(error);
+    this.#socket.destroy();
+  }
+
+  #end(): void {
+    if (this.#parser?.endsWithConnection && !this.#unread) this.#finish();
+  }
+
+  #close(error: Error): void {
+    this.#closed ??= error;
+    const settle = this.#settle;
+    this.#settle = undefined;
+    this.#parser = undefined;
+    settle?.reject(error);
+  }
+}
+
+const serverName = (url: URL) => (/^[\d.]+$|:/.test(url.hostname) ? '' : url.hostname);
+
+async function ready(
+  socket: Socket,
+  event: 'connect' | 'secureConnect',
+  url: URL,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const onAbort = () => reject(signal?.reason);
+  const onTimeout = () => reject(new Error(`no connection to ${url.host} within 30 s`));
+  const onClose = () => reject(new Error(`${url.host} closed the connection at once`));
+  signal?.addEventListener('abort', onAbort, { once: true });
+  socket.setTimeout(CONNECT_TIMEOUT_MS, onTimeout);
+  socket.once(event, resolve).once('error', reject).once('close', onClose);
+  try {
+    await promise;
+  } catch (error) {
+    socket.destroy();
+    socket.on('error', () => {});
+    throw connectError(error, url);
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+    socket.setTimeout(0);
+    socket.off('error', reject).off('close', onClose).off('timeout', onTimeout);
+  }
+}
+
+/** Certificate failures will not go away by trying again; everything else may. */
+function connectError(error: unknown, url: URL): unknown {
+  const code = (error as NodeJS.ErrnoException).code ?? '';
+  if (!/CERT|SELF_SIGNED|TLS|SSL|UNABLE_TO/.test(code)) return error;
+  return new KindlingError('KND_IMAGE_TLS', `the certificate of ${url.host} is not accepted (${code})`, {
+    cause: error,
+  });
+}
+
+async function openTunnel(
+  proxy: URL,
+  host: string,
+  port: number,
+  url: URL,
+  signal?: AbortSignal,
+): Promise<Socket> {
+  const socket = connectTcp({ host, port });
+  await ready(socket, 'connect', proxy, signal);
+  const authority = `${url.hostname}:${url.port || '443'}`;
+  const auth = proxy.username
+    ? `proxy-authorization: Basic ${Buffer.from(`${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`).toString('base64')}\r\n`
+    : '';
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const parser = new ResponseParser(({ status }) => {
+    if (status === 200) resolve();
+    else reject(new Error(`the proxy ${proxy.host} refuses a tunnel to ${authority} (${status})`));
+    return (bytes) => bytes.length;
+  }, true);
+  const onData = (bytes: Buffer) => {
+    try {
+      parser.push(bytes);
+    } catch (error) {
+      reject(error);
+    }
+  };
+  const onClose = () => reject(new Error(`the proxy ${proxy.host} closed the connection`));
+  socket.on('data', onData).once('close', onClose);
+  socket.write(`CONNECT ${authority} HTTP/1.1\r\nhost: ${authority}\r\n${auth}\r\n`);
+  await promise;
+  socket.off('data', onData).off('close', onClose);
+  return socket;
+}

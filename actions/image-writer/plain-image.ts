@@ -1,0 +1,343 @@
+import type { Worker } from 'node:worker_threads';
+import { startWorker } from '../../agent/system/worker.ts';
+import { type ErrorReport, KindlingError } from '../../protocol/error.ts';
+import type { ErrorCode } from '../../protocol/error-codes.ts';
+import type { Decoding } from './decoders/choose-decoder.ts';
+import { loadQcow2Map } from './decoders/qcow2-map.ts';
+import { Download, type DownloadFacts } from './download.ts';
+import { ExternalDecompressor } from './external-decompressor.ts';
+import { checkFits, checkHead, makeBootable, makeUnbootable, readBack, withholdFrom } from './finish.ts';
+import { checkFormat, SNIFF_LENGTH, sniffFormat } from './formats.ts';
+import type { ImageTable } from './gpt.ts';
+import { getSmall, redact } from './http/get.ts';
+import type { ImageFormat, WriteImageContext, WriteImageRequest, WriteImageResult } from './interface.ts';
+import { closingLine, findBottleneck, ProgressReporter, type ProgressSample } from './progress.ts';
+import { checkSignature } from './signature.ts';
+import { HEAD_BYTES } from './stream/block-output.ts';
+import { createRingMemory, RingWriter } from './stream/ring.ts';
+import type { GateAnswer, StreamResult, StreamTask, StreamWorkerMessage } from './stream/stream-task.ts';
+import type { Target } from './target/target.ts';
+
+/** Every 16th block of 4 MiB is read back when a sample is asked for. */
+const SAMPLE_EVERY = 16;
+
+/** One write of one plain image: fetch → hash → decompress → lay out → write, each stage where it is fastest. */
+export class PlainImageWrite {
+  readonly #request: WriteImageRequest;
+  readonly #context: WriteImageContext;
+  readonly #target: Target;
+  readonly #download: Download;
+  readonly #ringMemory = createRingMemory();
+  readonly #ring = new RingWriter(this.#ringMemory);
+  readonly #abort = new AbortController();
+  readonly #startedAt = performance.now();
+  #facts: DownloadFacts | undefined;
+  #sniffed = Buffer.alloc(0);
+  #format: ImageFormat | undefined;
+  #state: 'sniffing' | 'deciding' | 'feeding' = 'sniffing';
+  #external: ExternalDecompressor | undefined;
+  #pumping: Promise<void> | undefined;
+  #worker: Worker | undefined;
+  #result = Promise.withResolvers<StreamResult>();
+  #table: ImageTable | undefined;
+  #withholdFrom = Number.MAX_SAFE_INTEGER;
+  #phase: ProgressSample['phase'] = 'checking';
+  #ringFullMs = 0;
+
+  constructor(request: WriteImageRequest, context: WriteImageContext, target: Target) {
+    this.#request = request;
+    this.#context = context;
+    this.#target = target;
+    const signals = [this.#abort.signal, ...(context.signal ? [context.signal] : [])];
+    this.#download = new Download({
+      sources: request.sources,
+      transport: request.transport ?? {},
+      retry: request.retry ?? {},
+      expectedLength: request.expected?.length,
+      hashes: request.expected?.sha512 ? ['sha256', 'sha512'] : ['sha256'],
+      signal: AbortSignal.any(signals),
+      log: context.log ?? (() => {}),
+      onStart: (facts) => {
+        this.#facts = facts;
+      },
+      onBytes: (bytes) => this.#take(bytes),
+    });
+    this.#result.promise.catch(() => {});
+  }
+
+  async run(): Promise<WriteImageResult> {
+    const progress = new ProgressReporter(this.#context.onProgress, () => this.#sample());
+    try {
+      // 1 stream everything to the disk but the first MiB
+      const streamed = await this.#stream();
+      // 2 nothing is believed until length, hash, signature and table agree
+      const sha256 = this.#download.digest('sha256');
+      this.#verify(streamed, sha256);
+      if (this.#request.expected?.signers) await checkSignature(this.#request, this.#download.source, sha256);
+      // 3 read back, if asked for
+      this.#phase = 'verifying';
+      readBack(this.#target, streamed.blockHashes, this.#withholdFrom);
+      // 4 only now it may boot
+      this.#phase = 'syncing';
+      progress.report();
+      const gptMoved = makeBootable(this.#target, {
+        head: Buffer.from(streamed.head),
+        headLength: Math.min(streamed.rawLength, HEAD_BYTES),
+        tail: Buffer.from(streamed.tail),
+        tailAt: this.#withholdFrom,
+        moveBackup: this.#request.moveBackupGpt !== false,
+      });
+      this.#phase = 'done';
+      progress.report();
+      return this.#summary(streamed, sha256, gptMoved);
+    } finally {
+      progress.stop();
+      this.#external?.kill();
+      await this.#worker?.terminate();
+    }
+  }
+
+  async #stream(): Promise<StreamResult> {
+    const download = this.#download.run().then(async () => {
+      if (this.#state === 'sniffing') await this.#decide();
+      this.#endInput();
+      await this.#pumping;
+      this.#ring.end();
+    });
+    try {
+      await Promise.race([download, this.#result.promise.then(() => download)]);
+      return await this.#result.promise;
+    } catch (thrown) {
+      // whichever side failed, the other one stops before the disk is let go
+      this.#abort.abort(thrown);
+      this.#ring.abort();
+      await download.catch(() => {});
+      throw thrown;
+    }
+  }
+
+  /** Bytes of the file, in order. While the format is being found out they wait. */
+  #take(bytes: Buffer): number {
+    if (this.#state === 'deciding') return 0;
+    if (this.#state === 'feeding') return this.#feed(bytes);
+    const part = bytes.subarray(0, SNIFF_LENGTH - this.#sniffed.length);
+    this.#sniffed = Buffer.concat([this.#sniffed, part]);
+    if (this.#sniffed.length === SNIFF_LENGTH) {
+      this.#decide().then(
+        () => this.#download.resume(),
+        (error) => this.#result.reject(error),
+      );
+    }
+    return part.length;
+  }
+
+  #feed(bytes: Buffer): number {
+    const resume = () => this.#download.resume();
+    if (this.#external) return this.#external.write(bytes, resume);
+    const taken = this.#ring.write(bytes);
+    if (taken < bytes.length) {
+      const since = performance.now();
+      this.#ring.roomFreed().then(() => {
+        this.#ringFullMs += performance.now() - since;
+        resume();
+      });
+    }
+    return taken;
+  }
+
+  #endInput(): void {
+    this.#external?.end();
+  }
+
+  /** Names the format from the first bytes and starts the thread that decodes it. */
+  async #decide(): Promise<void> {
+    this.#state = 'deciding';
+    const { source, contentEncoding, length } = this.#facts ?? { source: this.#download.source };
+    const format = sniffFormat(this.#sniffed);
+    this.#format = format;
+    checkFormat(format, this.#request.expected ?? {}, contentEncoding, redact(source));
+    if ((format === 'raw' || format === 'iso') && length !== undefined) {
+      checkFits(length, this.#target, redact(source));
+    }
+    this.#start(await this.#chooseDecoding(format, source));
+    this.#state = 'feeding';
+    this.#feed(this.#sniffed);
+  }
+
+  async #chooseDecoding(format: ImageFormat, source: string): Promise<Decoding> {
+    switch (format) {
+      case 'gz':
+      case 'zst':
+        return { format };
+      case 'xz':
+      case 'bz2':
+        this.#external = new ExternalDecompressor(format);
+        this.#pumping = this.#external.pump((bytes) => this.#pumpToRing(bytes));
+        this.#pumping.catch((error) => this.#result.reject(error));
+        return { format: 'raw' };
+      case 'qcow2': {
+        if (!this.#facts?.hasRanges) {
+          throw new KindlingError(
+            'KND_IMAGE_NEEDS_RANGES',
+            `${redact(source)} is a qcow2 image, and its server does not answer Range requests`,
+          );
+        }
+        const map = await loadQcow2Map(
+          (position, bytes) => this.#readAt(source, position, bytes),
+          HEAD_BYTES,
+        );
+        checkFits(map.virtualSize, this.#target, redact(source));
+        return { format, map };
+      }
+      default:
+        return { format: 'raw' };
+    }
+  }
+
+  async #readAt(source: string, position: number, length: number): Promise<Buffer> {
+    const end = Math.min(position + length, this.#facts?.length ?? Number.MAX_SAFE_INTEGER) - 1;
+    const options = {
+      transport: this.#request.transport ?? {},
+      headers: { range: `bytes=${position}-${end}` },
+      signal: this.#abort.signal,
+    };
+    return (await getSmall(source, options, length)) ?? Buffer.alloc(0);
+  }
+
+  #pumpToRing(bytes: Buffer): Promise<void> | undefined {
+    const taken = this.#ring.write(bytes);
+    if (taken === bytes.length) return undefined;
+    return this.#ring.roomFreed().then(() => this.#pumpToRing(bytes.subarray(taken)));
+  }
+
+  #start(decoding: Decoding): void {
+    const { request } = { request: this.#request };
+    const { close: _, ...target } = this.#target;
+    const workerData: StreamTask = {
+      ring: this.#ringMemory,
+      target,
+      decoding,
+      targetIsZero: request.targetIsZero ?? false,
+      wantsRawHash: request.expected?.rawSha256 !== undefined,
+      hashEvery: { none: 0, sample: SAMPLE_EVERY, all: 1 }[request.readBack ?? 'none'],
+    };
+    const worker = startWorker('actions/image-writer/stream/stream.worker.ts', { workerData });
+    this.#worker = worker;
+    worker.on('message', (message: StreamWorkerMessage) => this.#hear(message, worker));
+    worker.on('error', (error) => this.#result.reject(error));
+    worker.on('exit', () => this.#result.reject(new Error('the thread that writes ended early')));
+  }
+
+  #hear(message: StreamWorkerMessage, worker: Worker): void {
+    if (message.kind === 'done') {
+      this.#result.resolve(message);
+    } else if (message.kind === 'failed') {
+      this.#result.reject(fromReport(message.error));
+    } else {
+      this.#openGate(Buffer.from(message.head)).then(
+        (answer) => worker.postMessage(answer),
+        (error) => this.#result.reject(error),
+      );
+    }
+  }
+
+  /** The last moment before the disk changes: does the image fit, is the disk still the one that was planned? */
+  async #openGate(head: Buffer): Promise<GateAnswer> {
+    this.#table = checkHead(head, this.#format ?? 'raw', this.#target, redact(this.#download.source));
+    await this.#context.checkTarget?.();
+    makeUnbootable(this.#target);
+    this.#phase = 'writing';
+    this.#withholdFrom = withholdFrom(this.#table, this.#target);
+    return { withholdFrom: this.#withholdFrom };
+  }
+
+  #verify(streamed: StreamResult, sha256: string): void {
+    const { expected = {} } = this.#request;
+    const source = redact(this.#download.source);
+    const compare = (
+      code: ErrorCode,
+      name: string,
+      wanted: string | number | undefined,
+      found: string | number,
+    ) => {
+      if (wanted === undefined || String(wanted).toLowerCase() === String(found)) return;
+      throw new KindlingError(code, `${source}: ${name} is ${found}, expected was ${wanted}`);
+    };
+    const needed = this.#table?.neededBytes ?? 0;
+    if (streamed.rawLength < needed) {
+      throw new KindlingError(
+        'KND_IMAGE_TRUNCATED',
+        `${source} holds ${streamed.rawLength} bytes, its partition table needs ${needed}`,
+      );
+    }
+    compare('KND_IMAGE_LENGTH', 'the length', expected.length, this.#download.bytesFetched);
+    compare('KND_IMAGE_HASH', 'the SHA-256', expected.sha256, sha256);
+    if (expected.sha512)
+      compare('KND_IMAGE_HASH', 'the SHA-512', expected.sha512, this.#download.digest('sha512'));
+    compare('KND_IMAGE_LENGTH', 'the raw length', expected.rawLength, streamed.rawLength);
+    compare(
+      'KND_IMAGE_HASH',
+      'the SHA-256 of the raw image',
+      expected.rawSha256,
+      streamed.rawSha256 ?? 'unknown',
+    );
+    const isBlind = (this.#format === 'raw' || this.#format === 'iso') && !this.#download.isEndDefinite;
+    const isChecked = expected.sha256 ?? expected.sha512 ?? expected.length ?? expected.rawSha256;
+    if (isBlind && isChecked === undefined) {
+      throw new KindlingError(
+        'KND_IMAGE_LENGTH',
+        `${source}: the server does not say how long the image is, so nobody can tell whether all of it came`,
+        { hint: 'Give a checksum or a length, or serve the image with a Content-Length.' },
+      );
+    }
+  }
+
+  #sample(): ProgressSample {
+    const length = this.#download.length;
+    return {
+      phase: this.#phase,
+      bytesFetched: this.#download.bytesFetched,
+      bytesRaw: this.#ring.figure('bytesRaw'),
+      bytesWritten: this.#ring.figure('bytesWritten'),
+      waits: this.#waits(),
+      share: length ? this.#download.bytesFetched / length : undefined,
+      waitingFor: this.#download.waitingFor,
+    };
+  }
+
+  /** Whoever is waited for is the bottleneck: the ring runs empty (network), full (behind it), or the disk is behind. */
+  #waits(): ProgressSample['waits'] {
+    const external = this.#external?.blockedMs ?? 0;
+    const disk = this.#ring.figure('diskWaitMs');
+    const network = Math.max(0, this.#ring.figure('inputWaitMs') - external);
+    return { network, disk, decompression: Math.max(0, this.#ringFullMs - disk) + external };
+  }
+
+  #summary(streamed: StreamResult, sha256: string, gptMoved: boolean): WriteImageResult {
+    const seconds = (performance.now() - this.#startedAt) / 1000;
+    const limitedBy = findBottleneck(this.#waits());
+    return {
+      format: this.#format ?? 'raw',
+      source: redact(this.#download.source),
+      bytesFetched: this.#download.bytesFetched,
+      bytesRaw: streamed.rawLength,
+      bytesWritten: this.#ring.figure('bytesWritten'),
+      seconds,
+      limitedBy,
+      sha256,
+      resumes: this.#download.resumes,
+      gptMoved,
+      closingLine: closingLine(streamed.rawLength, seconds, limitedBy),
+    };
+  }
+}
+
+/** The worker's error, as the same kind of error here. */
+export function fromReport(report: ErrorReport): KindlingError {
+  return new KindlingError(report.code as ErrorCode, report.message, {
+    hint: report.hint,
+    retryable: report.retryable,
+    ...(report.evidence ? { evidence: report.evidence } : {}),
+    ...(report.causes.length > 0 ? { cause: new Error(report.causes.join(': ')) } : {}),
+  });
+}
