@@ -292,12 +292,6 @@ export const ERROR_CODES = {
   },
 
   // --- image writing ---
-  KND_DISK_BUSY: {
-    exit: 4,
-    retryable: false,
-    meaning: 'The disk is in use: mounted, or part of a volume.',
-    hint: 'Unmount it and stop LVM, RAID or encryption on it, or choose another disk.',
-  },
   KND_DISK_READBACK: {
     exit: 1,
     retryable: false,
