@@ -9,6 +9,7 @@ type Define = (command: Command) => void;
 /** One line per sub-command: name, what it does, and the module that is loaded only when it is used. */
 const COMMANDS: [name: string, summary: string, load: () => Promise<Define>][] = [
   ['serve', 'start the orchestrator', async () => (await import('./serve.ts')).defineServe],
+  ['pxe', 'serve DHCP, proxy DHCP and TFTP on one network', async () => (await import('./pxe.ts')).definePxe],
 ];
 
 /** `kindling`: everything an operator does. */
@@ -17,10 +18,11 @@ const program = new Command('kindling')
   .version(programVersion())
   .exitOverride();
 
+const asked = process.argv[2] === 'help' ? process.argv[3] : process.argv[2];
 try {
   for (const [name, summary, load] of COMMANDS) {
     const command = program.command(name).description(summary);
-    if (process.argv.includes(name)) (await load())(command);
+    if (asked === name) (await load())(command);
   }
   await program.parseAsync();
 } catch (thrown) {

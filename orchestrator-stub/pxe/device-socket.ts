@@ -1,5 +1,4 @@
 import { createSocket, type Socket } from 'node:dgram';
-import { once } from 'node:events';
 import { getSystemErrorName } from 'node:util';
 import { KindlingError } from '../../protocol/error.ts';
 
@@ -11,8 +10,7 @@ import { KindlingError } from '../../protocol/error.ts';
 export async function openDeviceSocket(device: string, port: number): Promise<Socket> {
   const fd = await boundDescriptor(device, port);
   const socket = createSocket('udp4');
-  socket.bind({ fd });
-  await once(socket, 'listening');
+  socket.bind({ fd }); // it is bound already, so this listens at once
   return socket;
 }
 

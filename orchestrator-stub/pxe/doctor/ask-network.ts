@@ -15,7 +15,7 @@ export interface Probe {
   kind: 'PXEClient' | 'HTTPClient';
   architecture: number;
   /** How long firmware collects offers; OVMF waits a little under four seconds. */
-  listenMs?: number;
+  listenMs: number;
 }
 
 /** Sends the DISCOVER that firmware would send, and gives every answer that came. Takes no lease. */
@@ -34,7 +34,7 @@ export async function askNetwork(probe: Probe): Promise<{ packet: DhcpPacket; se
       }
     });
     socket.send(encodeDhcpPacket(discover), 67, '255.255.255.255');
-    await delay(probe.listenMs ?? 4000);
+    await delay(probe.listenMs);
     return answers;
   } finally {
     socket.close();

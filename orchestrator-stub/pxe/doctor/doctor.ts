@@ -16,11 +16,11 @@ export interface Finding extends Diagnosis {
 }
 
 /** Asks the network as each kind of firmware would and explains every offer. */
-export async function examineNetwork(device: string, listenMs?: number): Promise<Finding[]> {
+export async function examineNetwork(device: string, listenMs: number): Promise<Finding[]> {
   const mac = macOfDevice(device);
   const findings: Finding[] = [];
   for (const { name, kind, architecture } of PATIENTS) {
-    const offers = await askNetwork({ device, mac, kind, architecture, ...(listenMs ? { listenMs } : {}) });
+    const offers = await askNetwork({ device, mac, kind, architecture, listenMs });
     findings.push({ client: name, ...explainOffers(offers) });
   }
   return findings;
