@@ -33,6 +33,7 @@ export class SerialConsole {
   readonly #lines: ConsoleLine[] = [];
   readonly #watchers = new Set<() => void>();
   readonly #listeners = new Set<(line: ConsoleLine) => void>();
+  readonly #outputListeners = new Set<(chunk: string) => void>();
   readonly #write: (text: string) => void;
   readonly #elapsedMs: () => number;
   #partial = '';
@@ -67,6 +68,12 @@ export class SerialConsole {
   onLine(listener: (line: ConsoleLine) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Calls `listener` with everything as it comes in, escape sequences and all: for showing it on a terminal. */
+  onOutput(listener: (chunk: string) => void): () => void {
+    this.#outputListeners.add(listener);
+    return () => this.#outputListeners.delete(listener);
   }
 
   /** Waits for a line (finished or not: prompts count). Fails with the last lines when it does not come. */
@@ -112,6 +119,7 @@ export class SerialConsole {
 
   /** The machine's side: output that came in. */
   receive(chunk: string): void {
+    for (const listener of this.#outputListeners) listener(chunk);
     this.#partial += chunk;
     const pieces = this.#partial.split(/\r*\n|\r(?=[^\r\n])/);
     this.#partial = pieces.pop() ?? '';

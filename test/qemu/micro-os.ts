@@ -1,0 +1,29 @@
+import { ensureMicroOs, type Profile } from '../../initrd/index.ts';
+import type { KernelSpec } from './machine-spec.ts';
+
+/** The Micro-OS as the kernel of a machine, built first where the cache does not hold it; `cmdline` is added to ours. */
+export async function microOsKernel(
+  options: { profile?: Profile; cmdline?: string } = {},
+): Promise<KernelSpec> {
+  const { kernel, initramfs } = await ensureMicroOs(options.profile ?? 'minimal');
+  const cmdline = ['console=ttyS0,115200', 'panic=-1', options.cmdline ?? ''].join(' ').trim();
+  return { kernel, initrd: initramfs, cmdline };
+}
+
+/** Values that the kernel command line cannot carry as they are (spaces, quotes) travel in base64url. */
+const PLAIN_VALUE = /^[\w.,:;/@%+=?&~^*()[\]{}!$-]*$/;
+const KERNEL_LINE_LIMIT = 2048;
+
+/** The kernel command line that makes the Micro-OS run one action, print `KINDLING-RESULT {json}` and power off. */
+export function actionCommandLine(action: string, variables: Record<string, string>): string {
+  const words = Object.entries(variables).map(([name, value]) => {
+    const isPlain = PLAIN_VALUE.test(value) && !value.startsWith('base64url:');
+    return `kindling.set.${name}=${isPlain ? value : `base64url:${Buffer.from(value).toString('base64url')}`}`;
+  });
+  return [`kindling.action=${action}`, ...words].join(' ');
+}
+
+/** The kernel cuts a longer command line off without a word. */
+export function fitsKernelLine(cmdline: string): boolean {
+  return Buffer.byteLength(cmdline) < KERNEL_LINE_LIMIT;
+}
