@@ -464,6 +464,12 @@ export const ERROR_CODES = {
     meaning: 'Bytes that came in on the DHCP port are not a DHCP packet. They were dropped.',
     hint: 'Nothing to do, unless a machine of yours does not boot: then look at what sends them.',
   },
+  KND_IPXE_UNAVAILABLE: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The iPXE binaries could not be had from Debian, or are not the ones that were pinned.',
+    hint: 'Check that this machine reaches its Debian mirror (apt-get update).',
+  },
   KND_PXE_NO_INTERFACE: {
     exit: 3,
     retryable: false,
