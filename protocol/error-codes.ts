@@ -291,6 +291,59 @@ export const ERROR_CODES = {
     hint: 'The token may have been revoked: check that the host still exists on the server; the agent asks for a new one by itself.',
   },
 
+  // --- agent: onboarding and credentials ---
+  KND_CREDENTIALS_REFUSED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The token server does not accept the node’s client id and secret, or the sign-in has ended.',
+    hint: 'The host may have been deleted or deauthorised; register it again. The agent onboards anew by itself.',
+  },
+  KND_ONBOARD_CLOSED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The onboarding server closed the stream without an answer.',
+    hint: 'It may be restarting; the agent keeps trying.',
+  },
+  KND_ONBOARD_FAILED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The onboarding server answered with an internal error or with something that makes no sense.',
+    hint: 'Look into the onboarding server’s log; UUID and serial may belong to two different hosts.',
+  },
+  KND_ONBOARD_INVALID: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The onboarding server rejects the UUID, MAC address or IPv4 address that the node reports.',
+    hint: 'The server’s message names the field; kindling-agent identify shows what the firmware says.',
+  },
+  KND_ONBOARD_NOT_FOUND: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The server does not know this node.',
+    hint: 'Register its UUID or serial number on the server, or sign in at the node’s console.',
+  },
+  KND_ONBOARD_REFUSED: {
+    exit: 1,
+    retryable: true,
+    meaning:
+      'The server knows the node but does not let it in: already onboarded, or its registration does not match.',
+    hint: 'Delete the host on the server and register it again; the agent tries again by itself.',
+  },
+  KND_SIGN_IN_REFUSED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The user name or password typed at the console is wrong.',
+    hint: 'Try again; after three tries the node goes back to asking the server by itself.',
+  },
+
+  // --- agent: workflows ---
+  KND_ACTION_INTERRUPTED: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The agent was stopped while an action ran, and the action is not one that may be run twice.',
+    hint: 'Start the workflow again, or retry from this action; the node’s log says what had been done.',
+  },
+
   // --- image writing ---
   KND_DISK_READBACK: {
     exit: 1,
