@@ -28,10 +28,10 @@ describe('a result for people', () => {
         { what: 'initramfs', MB: 30, note: 'zstd' },
       ]),
     ).toEqual([
-      'what         MB  note',
-      '─────────  ────  ────',
-      'kernel      8.2  –',
-      'initramfs    30  zstd',
+      'what        MB  note',
+      '─────────  ───  ────',
+      'kernel     8.2  –',
+      'initramfs   30  zstd',
     ]);
   });
 
