@@ -27,12 +27,7 @@ describe('a result for people', () => {
         { what: 'kernel', MB: 8.2 },
         { what: 'initramfs', MB: 30, note: 'zstd' },
       ]),
-    ).toEqual([
-      'what        MB  note',
-      '─────────  ───  ────',
-      'kernel     8.2  –',
-      'initramfs   30  zstd',
-    ]);
+    ).toEqual(['what        MB  note', '─────────  ───  ────', 'kernel     8.2  –', 'initramfs   30  zstd']);
   });
 
   it('shows which bar was missed', () => {
