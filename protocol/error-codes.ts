@@ -138,6 +138,18 @@ export const ERROR_CODES = {
     meaning: 'A disk cannot be erased by the method that was asked for.',
     hint: 'Take another ERASE_METHOD; the message says what the disk lacks.',
   },
+  KND_ESP_NONE: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The target disk has no EFI system partition, so UEFI firmware cannot boot it.',
+    hint: 'Write an image that has one, or boot the machine by BIOS.',
+  },
+  KND_LOADER_NONE: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The boot loader that was named is not on the EFI system partition.',
+    hint: 'Name one of those the message lists, or leave BOOT_LOADER out.',
+  },
   KND_MOUNT_BUSY: {
     exit: 1,
     retryable: true,
@@ -149,6 +161,24 @@ export const ERROR_CODES = {
     retryable: false,
     meaning: 'A filesystem could not be mounted.',
     hint: 'Check FS_TYPE and the partition; the kernel’s message is part of this error.',
+  },
+  KND_NVRAM_FULL: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The memory of the firmware has no room for another boot entry.',
+    hint: 'Remove entries that nobody needs in the firmware set-up; some firmware frees the room only at the next start.',
+  },
+  KND_NVRAM_READ_ONLY: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The firmware does not let its boot variables be changed.',
+    hint: 'Allow changes in the firmware set-up (often «lock boot order»), or set the order there.',
+  },
+  KND_PARTITIONS_MISSING: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The partitions of a freshly written disk did not appear.',
+    hint: 'Look at the kernel log; a disk whose old partitions are still in use keeps its old table until the next start.',
   },
   KND_PATH_INVALID: {
     exit: 2,
@@ -168,6 +198,12 @@ export const ERROR_CODES = {
     retryable: false,
     meaning: 'The disk has no partition that looks like the root of an installed system.',
     hint: 'Name it with DEST_DISK or BLOCK_DEVICE, or label it rootfs.',
+  },
+  KND_SECURE_BOOT_MISMATCH: {
+    exit: 4,
+    retryable: false,
+    meaning: 'Secure Boot is on where the profile wants it off, or off where it wants it on.',
+    hint: 'Change it in the firmware set-up, or choose a profile that fits.',
   },
 
   // --- boot, identity and inventory ---
