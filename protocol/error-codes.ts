@@ -708,6 +708,14 @@ export const ERROR_CODES = {
     meaning: 'A virtual machine (QEMU) did not start, or ended before what was waited for happened.',
     hint: 'Read the last console lines and QEMU’s own message, which are part of this error.',
   },
+
+  // --- standalone installer ---
+  KND_STANDALONE_CONFIG_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A standalone config file breaks a rule.',
+    hint: 'Correct what is printed with its line and column; docs/reference/standalone-config.md explains each code.',
+  },
 } as const satisfies Record<string, CodeEntry>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
