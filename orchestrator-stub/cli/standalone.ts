@@ -38,8 +38,10 @@ export function defineStandalone(command: Command): void {
   command
     .command('schema')
     .description('print the JSON Schema of the config file, for editors')
-    .action(async () => {
-      const { jsonSchema } = await import('../../standalone/config/schema.ts');
-      console.log(JSON.stringify(jsonSchema(), undefined, 2));
+    .option('--publish', 'write it, and the reference page, to docs/reference instead')
+    .action(async ({ publish }: { publish?: boolean }) => {
+      const { publishedFiles, writePublishedFiles } = await import('../../standalone/reference-page.ts');
+      if (publish) await writePublishedFiles();
+      else process.stdout.write(publishedFiles()[0]?.content ?? '');
     });
 }

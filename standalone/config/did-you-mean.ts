@@ -17,7 +17,7 @@ const OTHER_NAMES: Record<string, string> = {
 };
 
 /** The known word nearest to what was written, if it is near enough to be a slip. */
-export function nearestWord(written: string, known: readonly string[]): string | undefined {
+function nearestWord(written: string, known: readonly string[]): string | undefined {
   const alias = OTHER_NAMES[written];
   if (alias !== undefined && known.includes(alias)) return alias;
   const plain = (word: string) => word.toLowerCase().replace(/[^a-z0-9]/g, '');

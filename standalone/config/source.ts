@@ -47,7 +47,11 @@ export function readSource(text: string): Source {
     }),
   );
   const lines = new LineCounter();
-  const documents = parseAllDocuments(repaired, { lineCounter: lines, prettyErrors: false });
+  const documents = parseAllDocuments(repaired, {
+    lineCounter: lines,
+    prettyErrors: false,
+    logLevel: 'silent',
+  });
   const positionOf = (offset: number): Position => {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
@@ -65,7 +69,7 @@ export function readSource(text: string): Source {
     textFindings.push({ code: 'CFG001', message, ...positionOf(second.range?.[0] ?? 0) });
   }
   return {
-    value: document.toJS({ maxAliasCount: 100 }),
+    value: toValue(document, textFindings),
 
     textFindings,
     locate: (path) => positionOf(placeOf(document, path).offset),
@@ -77,6 +81,17 @@ export function readSource(text: string): Source {
       return repaired.slice(node.range[0], node.range[1]).includes('\n');
     },
   };
+}
+
+/** The value; an alias without its anchor shows up only here. */
+function toValue(document: Document.Parsed, textFindings: Source['textFindings']): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    textFindings.push({ code: 'CFG001', message: `not valid YAML: ${reason}`, line: 1, column: 1 });
+    return undefined;
+  }
 }
 
 function oldFormat(line: number): Source {
@@ -97,7 +112,11 @@ function indentContinuations(text: string, onRepair: (line: number) => void): st
   const lines = text.split('\n');
   for (let repairs = 0; repairs < 50; repairs++) {
     const counter = new LineCounter();
-    const documents = parseAllDocuments(lines.join('\n'), { lineCounter: counter, prettyErrors: false });
+    const documents = parseAllDocuments(lines.join('\n'), {
+      lineCounter: counter,
+      prettyErrors: false,
+      logLevel: 'silent',
+    });
     if (!Array.isArray(documents)) break;
     const error = documents
       .flatMap((document) => document.errors)
