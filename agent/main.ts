@@ -16,6 +16,10 @@ const COMMANDS: Record<string, { summary: string; start: (args: string[]) => Pro
     summary: 'what this machine is made of',
     start: async (args) => (await import('./inventory/command.ts')).inventoryCommand(args),
   },
+  boot: {
+    summary: 'bring the Micro-OS up, then run the agent (started by its init)',
+    start: async () => (await import('./boot/command.ts')).bootCommand(),
+  },
   config: {
     summary: 'print the effective config and where each value came from',
     start: async (args) => (await import('./config/print-config.ts')).printConfig(args),

@@ -138,18 +138,6 @@ export const ERROR_CODES = {
     meaning: 'A disk cannot be erased by the method that was asked for.',
     hint: 'Take another ERASE_METHOD; the message says what the disk lacks.',
   },
-  KND_ESP_NONE: {
-    exit: 1,
-    retryable: false,
-    meaning: 'The target disk has no EFI system partition, so UEFI firmware cannot boot it.',
-    hint: 'Write an image that has one, or boot the machine by BIOS.',
-  },
-  KND_LOADER_NONE: {
-    exit: 1,
-    retryable: false,
-    meaning: 'The boot loader that was named is not on the EFI system partition.',
-    hint: 'Name one of those the message lists, or leave BOOT_LOADER out.',
-  },
   KND_MOUNT_BUSY: {
     exit: 1,
     retryable: true,
@@ -161,24 +149,6 @@ export const ERROR_CODES = {
     retryable: false,
     meaning: 'A filesystem could not be mounted.',
     hint: 'Check FS_TYPE and the partition; the kernel’s message is part of this error.',
-  },
-  KND_NVRAM_FULL: {
-    exit: 1,
-    retryable: false,
-    meaning: 'The memory of the firmware has no room for another boot entry.',
-    hint: 'Remove entries that nobody needs in the firmware set-up; some firmware frees the room only at the next start.',
-  },
-  KND_NVRAM_READ_ONLY: {
-    exit: 1,
-    retryable: false,
-    meaning: 'The firmware does not let its boot variables be changed.',
-    hint: 'Allow changes in the firmware set-up (often «lock boot order»), or set the order there.',
-  },
-  KND_PARTITIONS_MISSING: {
-    exit: 1,
-    retryable: true,
-    meaning: 'The partitions of a freshly written disk did not appear.',
-    hint: 'Look at the kernel log; a disk whose old partitions are still in use keeps its old table until the next start.',
   },
   KND_PATH_INVALID: {
     exit: 2,
@@ -199,14 +169,27 @@ export const ERROR_CODES = {
     meaning: 'The disk has no partition that looks like the root of an installed system.',
     hint: 'Name it with DEST_DISK or BLOCK_DEVICE, or label it rootfs.',
   },
-  KND_SECURE_BOOT_MISMATCH: {
-    exit: 4,
-    retryable: false,
-    meaning: 'Secure Boot is on where the profile wants it off, or off where it wants it on.',
-    hint: 'Change it in the firmware set-up, or choose a profile that fits.',
-  },
 
   // --- boot, identity and inventory ---
+  KND_AGENT_DIED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The agent ended although it never should; init shows its last words and starts it again.',
+    hint: 'Look for an out-of-memory kill above; report the lines that follow the code if it comes back.',
+  },
+  KND_BOOT_NOT_MICROOS: {
+    exit: 4,
+    retryable: false,
+    meaning:
+      'kindling-agent boot was called outside the Micro-OS; it would have taken over the network and the clock.',
+    hint: 'Use kindling-agent run on an installed system.',
+  },
+  KND_CLOCK_WRONG: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The clock of the machine was wrong, or no source for the time could be found (a notice).',
+    hint: 'If it comes back at every boot, replace the battery of the real-time clock; or name a time server with kindling.ntp= or DHCP option 42.',
+  },
   KND_IDENTITY_JUNK: {
     exit: 1,
     retryable: false,
@@ -219,6 +202,44 @@ export const ERROR_CODES = {
     retryable: true,
     meaning: 'Neither UUID nor serial number nor any MAC address tells this machine from others.',
     hint: 'Set the serial number with the vendor’s tool, or add a network card with a driver.',
+  },
+  KND_NET_ARGUMENT: {
+    exit: 2,
+    retryable: false,
+    meaning:
+      'A network argument of the kernel command line (ip=, vlan=, bond=, nameserver=, ipam=, …) is wrong.',
+    hint: 'Correct it in the boot script; docs/reference/kernel-command-line.md has every form.',
+  },
+  KND_NET_NO_DHCP: {
+    exit: 3,
+    retryable: true,
+    meaning: 'There is a link but no DHCP server answers.',
+    hint: 'Check that the port is in the right VLAN and forwards at once (spanning tree: edge port), and that the DHCP server has free addresses; or give a fixed address with ip=.',
+  },
+  KND_NET_NO_LINK: {
+    exit: 3,
+    retryable: true,
+    meaning: 'No network card has a link.',
+    hint: 'Check the cable, the switch port and the transceiver.',
+  },
+  KND_NET_NO_NIC: {
+    exit: 3,
+    retryable: true,
+    meaning: 'No network card was found.',
+    hint: 'If the message names a card without a driver, add the driver or its firmware as a drop-in cpio; otherwise switch the card on in the firmware’s set-up.',
+  },
+  KND_NET_SETUP: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The kernel refused a network setting.',
+    hint: 'The message names the setting; check the bond or VLAN on the kernel command line.',
+  },
+  KND_NET_UNREACHABLE: {
+    exit: 3,
+    retryable: true,
+    meaning:
+      'The network is up but the orchestrator cannot be reached through any card (a notice; the agent goes on trying).',
+    hint: 'Check the address of the orchestrator, the route, and firewalls between.',
   },
 
   // --- agent: configuration ---
@@ -325,59 +346,6 @@ export const ERROR_CODES = {
     retryable: true,
     meaning: 'The server does not accept the node’s token.',
     hint: 'The token may have been revoked: check that the host still exists on the server; the agent asks for a new one by itself.',
-  },
-
-  // --- agent: onboarding and credentials ---
-  KND_CREDENTIALS_REFUSED: {
-    exit: 1,
-    retryable: true,
-    meaning: 'The token server does not accept the node’s client id and secret, or the sign-in has ended.',
-    hint: 'The host may have been deleted or deauthorised; register it again. The agent onboards anew by itself.',
-  },
-  KND_ONBOARD_CLOSED: {
-    exit: 1,
-    retryable: true,
-    meaning: 'The onboarding server closed the stream without an answer.',
-    hint: 'It may be restarting; the agent keeps trying.',
-  },
-  KND_ONBOARD_FAILED: {
-    exit: 1,
-    retryable: true,
-    meaning: 'The onboarding server answered with an internal error or with something that makes no sense.',
-    hint: 'Look into the onboarding server’s log; UUID and serial may belong to two different hosts.',
-  },
-  KND_ONBOARD_INVALID: {
-    exit: 1,
-    retryable: true,
-    meaning: 'The onboarding server rejects the UUID, MAC address or IPv4 address that the node reports.',
-    hint: 'The server’s message names the field; kindling-agent identify shows what the firmware says.',
-  },
-  KND_ONBOARD_NOT_FOUND: {
-    exit: 1,
-    retryable: true,
-    meaning: 'The server does not know this node.',
-    hint: 'Register its UUID or serial number on the server, or sign in at the node’s console.',
-  },
-  KND_ONBOARD_REFUSED: {
-    exit: 1,
-    retryable: true,
-    meaning:
-      'The server knows the node but does not let it in: already onboarded, or its registration does not match.',
-    hint: 'Delete the host on the server and register it again; the agent tries again by itself.',
-  },
-  KND_SIGN_IN_REFUSED: {
-    exit: 1,
-    retryable: true,
-    meaning: 'The user name or password typed at the console is wrong.',
-    hint: 'Try again; after three tries the node goes back to asking the server by itself.',
-  },
-
-  // --- agent: workflows ---
-  KND_ACTION_INTERRUPTED: {
-    exit: 1,
-    retryable: false,
-    meaning: 'The agent was stopped while an action ran, and the action is not one that may be run twice.',
-    hint: 'Start the workflow again, or retry from this action; the node’s log says what had been done.',
   },
 
   // --- image writing ---
@@ -553,12 +521,6 @@ export const ERROR_CODES = {
     meaning: 'Bytes that came in on the DHCP port are not a DHCP packet. They were dropped.',
     hint: 'Nothing to do, unless a machine of yours does not boot: then look at what sends them.',
   },
-  KND_IPXE_UNAVAILABLE: {
-    exit: 3,
-    retryable: true,
-    meaning: 'The iPXE binaries could not be had from Debian, or are not the ones that were pinned.',
-    hint: 'Check that this machine reaches its Debian mirror (apt-get update).',
-  },
   KND_PXE_NO_INTERFACE: {
     exit: 3,
     retryable: false,
@@ -707,14 +669,6 @@ export const ERROR_CODES = {
     retryable: false,
     meaning: 'A virtual machine (QEMU) did not start, or ended before what was waited for happened.',
     hint: 'Read the last console lines and QEMU’s own message, which are part of this error.',
-  },
-
-  // --- standalone installer ---
-  KND_STANDALONE_CONFIG_INVALID: {
-    exit: 2,
-    retryable: false,
-    meaning: 'A standalone config file breaks a rule.',
-    hint: 'Correct what is printed with its line and column; docs/reference/standalone-config.md explains each code.',
   },
 } as const satisfies Record<string, CodeEntry>;
 

@@ -1,3 +1,4 @@
+import { BOOT_KERNEL_KEYS, BOOT_KERNEL_PREFIXES } from '../boot/kernel-keys.ts';
 import {
   duration,
   hostLines,
@@ -239,13 +240,8 @@ export const SETTINGS = {
   ip: setting({
     summary: 'IPv4 address to report instead of the NIC’s own',
     flags: ['ip'],
-    env: ['IP'],
-    parse: text,
-  }),
-  bootIp: setting({
-    summary: 'IPv4 address that iPXE had; reported only if the NIC has none',
-    flags: ['boot-ip'],
     kernel: ['IP'],
+    env: ['IP'],
     parse: text,
   }),
 
@@ -369,6 +365,6 @@ export const SETTINGS = {
 } as const;
 
 /** Own keys that other parts read: `kindling-agent boot` and its one-action mode. */
-export const OTHER_KERNEL_KEYS = ['kindling.debug', 'kindling.action'] as const;
+export const OTHER_KERNEL_KEYS: readonly string[] = BOOT_KERNEL_KEYS;
 /** `kindling.set.<VAR>` gives a variable to that one action; anything may follow. */
-export const OTHER_KERNEL_PREFIXES = ['kindling.set.'] as const;
+export const OTHER_KERNEL_PREFIXES: readonly string[] = BOOT_KERNEL_PREFIXES;

@@ -1,0 +1,167 @@
+import { join } from 'node:path';
+import { KindlingError } from '../../protocol/error.ts';
+import type { Identity } from '../../protocol/identity.ts';
+import { loadConfig } from '../config/load-config.ts';
+import { describeIdentity, rejectedFacts } from '../identity/describe.ts';
+import { identify } from '../identity/identify.ts';
+import { physicalNics } from '../identity/mac-addresses.ts';
+import { describeInventory } from '../inventory/describe.ts';
+import { driverless, readPciDevices } from '../inventory/pci.ts';
+import { takeInventory } from '../inventory/take-inventory.ts';
+import { type KernelArguments, parseKernelArguments } from '../system/kernel-arguments.ts';
+import { type MachineFiles, machineFiles } from '../system/machine-files.ts';
+import { run } from '../system/run.ts';
+import { agentBuild } from '../version.ts';
+import { checkAction, runOneAction } from './action-mode.ts';
+import { setClockFromMachine, setClockFromNetwork, systemClock } from './clock/set-clock.ts';
+import { type Consoles, openConsoles } from './console/consoles.ts';
+import { createView, type View } from './console/view.ts';
+import { waitForDevices } from './devices.ts';
+import { reportDiscovery } from './discovery-report.ts';
+import { type FatalContext, holdFatal } from './fatal.ts';
+import { bringUpNetwork, type Network } from './network/bring-up.ts';
+import { dhcpClients } from './network/dhcp-client.ts';
+import { DEFAULT_TIMEOUTS, type NetworkTimeouts } from './network/diagnose.ts';
+import { parseNetwork } from './network/parse-network.ts';
+import type { Target } from './network/reach.ts';
+import { orchestratorTargets } from './orchestrator-targets.ts';
+import { leave } from './power.ts';
+import { startWatchdog } from './watchdog.ts';
+
+/** Where bring-up keeps what a restarted agent needs to know. */
+const STATE = '/run/kindling';
+
+interface Boot {
+  files: MachineFiles;
+  args: KernelArguments;
+  consoles: Consoles;
+  view: View;
+  identity?: Identity;
+}
+
+/** `kindling-agent boot`: bring the machine up, then be the agent. Started, and restarted, by init. Never returns. */
+export async function bootCommand(): Promise<number> {
+  const files = machineFiles();
+  if (files.text(`${STATE}/init-started`) === undefined) {
+    throw new KindlingError(
+      'KND_BOOT_NOT_MICROOS',
+      'kindling-agent boot is for the Micro-OS only: its init did not run here',
+    );
+  }
+  const args = parseKernelArguments(files.text('/proc/cmdline') ?? '');
+  const consoles = openConsoles(files);
+  const boot: Boot = { files, args, consoles, view: createView(files, consoles) };
+  boot.view.reached('agent', { version: agentBuild.version, commit: agentBuild.commit });
+  boot.view.line('agent', `kindling-agent ${agentBuild.version} (${agentBuild.commit})`);
+  startWatchdog(boot.view);
+  for (;;) {
+    const attempt = new AbortController();
+    try {
+      await bringUpAndRun(boot, attempt.signal);
+    } catch (thrown) {
+      attempt.abort();
+      await afterFailure(thrown, boot);
+    }
+  }
+}
+
+/** 1 devices  2 identity  3 clock, network, clock again  4 inventory  5 the one action of kindling.action, or the agent. */
+async function bringUpAndRun(boot: Boot, signal: AbortSignal): Promise<void> {
+  const { files, args, view, consoles } = boot;
+  const action = args.last('kindling.action');
+  if (action) checkAction(action);
+  const { config } = loadConfig([]);
+  const plan = parseNetwork(args);
+
+  await waitForDevices(files, run, view);
+  view.reached('devices');
+
+  const identity = identify(files, args);
+  boot.identity = identity;
+  view.line('identity', describeIdentity(identity));
+  noticeJunk(identity, view);
+  view.reached('identity', { nodeId: identity.nodeId });
+
+  const clock = { files, view, floor: agentBuild.time * 1000, ...systemClock(run) };
+  await setClockFromMachine(clock);
+  const targets = action ? [] : orchestratorTargets(config);
+  const network = await bringUpNetwork(plan, networkContext(boot, targets, signal)).catch(
+    (thrown: unknown) => {
+      // One action by hand may well need no network; if it does, it says so itself.
+      if (!action || !(thrown instanceof KindlingError)) throw thrown;
+      view.notice('network', thrown);
+      return { chosen: undefined, leases: [], ntpServers: [] } satisfies Network;
+    },
+  );
+  view.reached('network', { interface: network.chosen?.interface, address: network.chosen?.address });
+  const source = await setClockFromNetwork(clock, { ntpServers: network.ntpServers, url: config.server });
+  view.reached('clock', { source });
+
+  if (action) {
+    await runOneAction(action, args, consoles, view);
+    await consoles.flush();
+    return leave('poweroff', run);
+  }
+  const inventory = await takeInventory(files, args);
+  view.line('inventory', describeInventory(inventory));
+  view.reached('inventory', { disks: inventory.disks.length, nics: inventory.nics.length });
+  if (config.server) await reportDiscovery(config.server, inventory, view, signal);
+  view.reached('run');
+  await new Promise(() => {});
+}
+
+function networkContext({ files, args, view, identity }: Boot, targets: Target[], signal: AbortSignal) {
+  return {
+    files,
+    run,
+    view,
+    dhcp: dhcpClients(join(STATE, 'dhcp')),
+    listNics: () => physicalNics(files),
+    cardsWithoutDriver: () =>
+      driverless(readPciDevices(files))
+        .filter(({ what }) => what === 'network card')
+        .map(({ device }) => `${device.vendorId}:${device.deviceId} at ${device.address}`),
+    bootMac: identity?.bootMac,
+    targets,
+    timeouts: networkTimeouts(args),
+    signal,
+  };
+}
+
+/** kindling.net_timeout=<seconds> replaces all three; with one action to run nobody waits long for a network it may not need. */
+function networkTimeouts(args: KernelArguments): NetworkTimeouts {
+  const text = args.last('kindling.net_timeout');
+  const seconds = Number(text);
+  if (text !== undefined && !(seconds >= 1 && seconds <= 86_400)) {
+    throw new KindlingError(
+      'KND_NET_ARGUMENT',
+      `the kernel argument kindling.net_timeout=${text} is wrong: it is a number of seconds`,
+    );
+  }
+  if (text !== undefined) return { nicMs: seconds * 1000, linkMs: seconds * 1000, dhcpMs: seconds * 1000 };
+  return args.has('kindling.action') ? { nicMs: 2000, linkMs: 10_000, dhcpMs: 30_000 } : DEFAULT_TIMEOUTS;
+}
+
+function noticeJunk(identity: Identity, view: View): void {
+  const rejected = rejectedFacts(identity);
+  if (rejected.length === 0) return;
+  view.notice(
+    'identity',
+    new KindlingError('KND_IDENTITY_JUNK', `the firmware’s identity is no use: ${rejected.join('; ')}`),
+  );
+}
+
+async function afterFailure(thrown: unknown, { files, args, consoles, identity }: Boot): Promise<void> {
+  const policy = args.last('kindling.on_failure');
+  const context: FatalContext = {
+    files,
+    consoles,
+    identity,
+    policy: policy === 'reboot' || policy === 'poweroff' ? policy : 'hold',
+    isDebug: args.has('kindling.debug'),
+  };
+  const next = await holdFatal(thrown, context);
+  if (next === 'retry') return;
+  await consoles.flush();
+  await leave(next, run);
+}

@@ -1,0 +1,66 @@
+import type { ErrorReport } from '../../../protocol/error.ts';
+import { encodeQr, renderQr } from './qr.ts';
+
+export interface FatalFacts {
+  report: ErrorReport;
+  nodeId?: string | undefined;
+  mac?: string | undefined;
+  version: string;
+  uptime: number;
+  /** What happens next, for the last lines: «trying again in 30 s». */
+  next: string;
+}
+
+/** As much as fits QR version 6 with the least error correction: 45 × 45 with its margin, 23 lines. */
+const QR_BYTES = 134;
+const SCREEN_COLUMNS = 80;
+
+/** What the QR code says: enough for whoever gets a photo of it to know what and where. */
+export function qrText({ report, nodeId, mac, version, uptime }: FatalFacts): string {
+  const text = [
+    `kindling ${version.split(' ')[0]}`,
+    report.code,
+    ...(nodeId ? [`node ${nodeId}`] : []),
+    ...(mac ? [mac] : []),
+    `up ${Math.round(uptime)}s`,
+    report.message,
+  ].join('\n');
+  let cut = text;
+  while (Buffer.byteLength(cut) > QR_BYTES) cut = [...cut].slice(0, -1).join('');
+  return cut;
+}
+
+/** The screen that stays after a fatal error: the QR code on the left, code, reason and next step beside it. Fits 80 × 25. */
+export function fatalScreen(facts: FatalFacts): string {
+  const code = renderQr(encodeQr(qrText(facts)));
+  const width = SCREEN_COLUMNS - (code[0]?.length ?? 0) - 3;
+  const { report } = facts;
+  const text = [
+    'This node needs help.',
+    '',
+    report.code,
+    '',
+    ...wrap(report.message, width),
+    ...report.causes.slice(0, 2).flatMap((cause) => wrap(`because: ${cause}`, width)),
+    '',
+    ...wrap(`Next: ${report.hint}`, width),
+    '',
+    ...(facts.nodeId ? wrap(`node ${facts.nodeId}`, width) : []),
+    ...wrap(facts.next, width),
+  ].slice(0, code.length);
+  return code.map((line, index) => `${line}  ${text[index] ?? ''}`.trimEnd()).join('\n');
+}
+
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text
+    .split(/\s+/)
+    .flatMap((part) => part.match(new RegExp(`.{1,${width}}`, 'gu')) ?? [])) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return line === '' ? lines : [...lines, line];
+}

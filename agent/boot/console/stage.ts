@@ -1,0 +1,12 @@
+/** The stages of a boot, in order; markers and the console use these words. */
+export type Stage =
+  | 'agent'
+  | 'devices'
+  | 'identity'
+  | 'network'
+  | 'clock'
+  | 'inventory'
+  | 'action'
+  | 'run'
+  | 'fatal'
+  | 'power';
