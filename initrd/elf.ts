@@ -112,3 +112,28 @@ export function fileOffsetOf(elf: Elf, address: number): number {
 export function stringAt(bytes: Buffer, offset: number): string {
   return bytes.toString('latin1', offset, bytes.indexOf(0, offset));
 }
+
+export interface Section {
+  name: string;
+  offset: number;
+  size: number;
+}
+
+/** The sections (ELF-64 section headers: name, type, flags, address, offset, size, …); a stripped program has fewer. */
+export function readSections(bytes: Buffer): Section[] {
+  const table = Number(bytes.readBigUInt64LE(40));
+  const [entrySize, count, namesIndex] = [
+    bytes.readUInt16LE(58),
+    bytes.readUInt16LE(60),
+    bytes.readUInt16LE(62),
+  ];
+  const namesAt = Number(bytes.readBigUInt64LE(table + namesIndex * entrySize + 24));
+  return Array.from({ length: count }, (_, index) => {
+    const at = table + index * entrySize;
+    return {
+      name: stringAt(bytes, namesAt + bytes.readUInt32LE(at)),
+      offset: Number(bytes.readBigUInt64LE(at + 24)),
+      size: Number(bytes.readBigUInt64LE(at + 32)),
+    };
+  });
+}

@@ -82,20 +82,13 @@ async function writeAssets(work: string, bundle: Bundle, node: string): Promise<
     assets[name] = file;
   }
   const cache = join(work, 'agent.cache');
-  await execa(node, [join(import.meta.dirname, 'code-cache.ts'), assets['agent.cjs'] ?? '', cache]);
+  const compile = await toJavaScript(work, 'code-cache.ts');
+  await execa(node, [compile, assets['agent.cjs'] ?? '', cache]);
   return { ...assets, 'agent.cache': cache };
 }
 
 async function joinWithNode(work: string, assets: Record<string, string>, node: string): Promise<string> {
-  const main = join(work, 'sea-main.cjs');
-  await build({
-    entryPoints: [join(import.meta.dirname, 'sea-main.ts')],
-    outfile: main,
-    platform: 'node',
-    format: 'cjs',
-    bundle: true,
-    minify: true,
-  });
+  const main = await toJavaScript(work, 'sea-main.ts');
   const output = join(work, 'application');
   const options = {
     main,
@@ -112,6 +105,14 @@ async function joinWithNode(work: string, assets: Record<string, string>, node: 
   };
   await execa(process.execPath, [join(import.meta.dirname, 'pkg-sea.ts'), JSON.stringify(options)]);
   return output;
+}
+
+/** The Node inside the executable cannot read TypeScript: what it runs, at build time too, is plain JavaScript. */
+async function toJavaScript(work: string, name: string): Promise<string> {
+  const outfile = join(work, name.replace('.ts', '.cjs'));
+  const entryPoints = [join(import.meta.dirname, name)];
+  await build({ entryPoints, outfile, platform: 'node', format: 'cjs', bundle: true, minify: true });
+  return outfile;
 }
 
 async function compileLauncher(work: string): Promise<Buffer> {

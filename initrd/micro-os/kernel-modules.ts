@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
+import { readSections } from '../elf.ts';
 
 export interface KernelModule {
   name: string;
@@ -70,27 +71,9 @@ function readModule(name: string, path: string, contents: Buffer): KernelModule 
 }
 
 function modinfo(contents: Buffer): string[] {
-  const sectionTable = Number(contents.readBigUInt64LE(40));
-  const [entrySize, count, namesIndex] = [
-    contents.readUInt16LE(58),
-    contents.readUInt16LE(60),
-    contents.readUInt16LE(62),
-  ];
-  const section = (index: number) => {
-    const at = sectionTable + index * entrySize;
-    const offset = Number(contents.readBigUInt64LE(at + 24));
-    return {
-      name: contents.readUInt32LE(at),
-      bytes: contents.subarray(offset, offset + Number(contents.readBigUInt64LE(at + 32))),
-    };
-  };
-  const names = section(namesIndex).bytes;
-  for (let index = 0; index < count; index++) {
-    const { name, bytes } = section(index);
-    if (names.toString('latin1', name, names.indexOf(0, name)) === '.modinfo')
-      return bytes.toString('utf8').split('\0');
-  }
-  return [];
+  const section = readSections(contents).find(({ name }) => name === '.modinfo');
+  if (!section) return [];
+  return contents.toString('utf8', section.offset, section.offset + section.size).split('\0');
 }
 
 async function modulePaths(modulesFolder: string): Promise<Map<string, string>> {
