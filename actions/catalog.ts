@@ -1,14 +1,26 @@
 import { KindlingError } from '../protocol/error.ts';
 import type { Action } from './action.ts';
+import { bootOrder, efibootset } from './boot-order/boot-order.ts';
 import { cexec } from './cexec/cexec.ts';
 import { eraseDisks } from './erase/erase-disks.ts';
+import { image2disk, iso2disk, qemuimg2disk } from './image2disk/image2disk.ts';
 import { reboot } from './reboot.ts';
+import { secureBootFlag } from './secure-boot-flag.ts';
 import { writefile } from './writefile/writefile.ts';
 
 /** Every action Kindling runs natively, in the order of the reference page. */
-export const CATALOG: readonly Action[] = [eraseDisks, writefile, cexec, reboot].map(
-  (action) => action as unknown as Action,
-);
+export const CATALOG: readonly Action[] = [
+  secureBootFlag,
+  eraseDisks,
+  image2disk,
+  qemuimg2disk,
+  iso2disk,
+  writefile,
+  cexec,
+  efibootset,
+  bootOrder,
+  reboot,
+].map((action) => action as unknown as Action);
 
 /**
  * The action an image name stands for: its last path component, without registry, tag and digest.

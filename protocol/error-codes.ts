@@ -138,6 +138,18 @@ export const ERROR_CODES = {
     meaning: 'A disk cannot be erased by the method that was asked for.',
     hint: 'Take another ERASE_METHOD; the message says what the disk lacks.',
   },
+  KND_ESP_NONE: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The target disk has no EFI system partition, so UEFI firmware cannot boot it.',
+    hint: 'Write an image that has one, or boot the machine by BIOS.',
+  },
+  KND_LOADER_NONE: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The boot loader that was named is not on the EFI system partition.',
+    hint: 'Name one of those the message lists, or leave BOOT_LOADER out.',
+  },
   KND_MOUNT_BUSY: {
     exit: 1,
     retryable: true,
@@ -149,6 +161,24 @@ export const ERROR_CODES = {
     retryable: false,
     meaning: 'A filesystem could not be mounted.',
     hint: 'Check FS_TYPE and the partition; the kernel’s message is part of this error.',
+  },
+  KND_NVRAM_FULL: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The memory of the firmware has no room for another boot entry.',
+    hint: 'Remove entries that nobody needs in the firmware set-up; some firmware frees the room only at the next start.',
+  },
+  KND_NVRAM_READ_ONLY: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The firmware does not let its boot variables be changed.',
+    hint: 'Allow changes in the firmware set-up (often «lock boot order»), or set the order there.',
+  },
+  KND_PARTITIONS_MISSING: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The partitions of a freshly written disk did not appear.',
+    hint: 'Look at the kernel log; a disk whose old partitions are still in use keeps its old table until the next start.',
   },
   KND_PATH_INVALID: {
     exit: 2,
@@ -168,6 +198,12 @@ export const ERROR_CODES = {
     retryable: false,
     meaning: 'The disk has no partition that looks like the root of an installed system.',
     hint: 'Name it with DEST_DISK or BLOCK_DEVICE, or label it rootfs.',
+  },
+  KND_SECURE_BOOT_MISMATCH: {
+    exit: 4,
+    retryable: false,
+    meaning: 'Secure Boot is on where the profile wants it off, or off where it wants it on.',
+    hint: 'Change it in the firmware set-up, or choose a profile that fits.',
   },
 
   // --- boot, identity and inventory ---
@@ -348,6 +384,59 @@ export const ERROR_CODES = {
     hint: 'The token may have been revoked: check that the host still exists on the server; the agent asks for a new one by itself.',
   },
 
+  // --- agent: onboarding and credentials ---
+  KND_CREDENTIALS_REFUSED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The token server does not accept the node’s client id and secret, or the sign-in has ended.',
+    hint: 'The host may have been deleted or deauthorised; register it again. The agent onboards anew by itself.',
+  },
+  KND_ONBOARD_CLOSED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The onboarding server closed the stream without an answer.',
+    hint: 'It may be restarting; the agent keeps trying.',
+  },
+  KND_ONBOARD_FAILED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The onboarding server answered with an internal error or with something that makes no sense.',
+    hint: 'Look into the onboarding server’s log; UUID and serial may belong to two different hosts.',
+  },
+  KND_ONBOARD_INVALID: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The onboarding server rejects the UUID, MAC address or IPv4 address that the node reports.',
+    hint: 'The server’s message names the field; kindling-agent identify shows what the firmware says.',
+  },
+  KND_ONBOARD_NOT_FOUND: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The server does not know this node.',
+    hint: 'Register its UUID or serial number on the server, or sign in at the node’s console.',
+  },
+  KND_ONBOARD_REFUSED: {
+    exit: 1,
+    retryable: true,
+    meaning:
+      'The server knows the node but does not let it in: already onboarded, or its registration does not match.',
+    hint: 'Delete the host on the server and register it again; the agent tries again by itself.',
+  },
+  KND_SIGN_IN_REFUSED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The user name or password typed at the console is wrong.',
+    hint: 'Try again; after three tries the node goes back to asking the server by itself.',
+  },
+
+  // --- agent: workflows ---
+  KND_ACTION_INTERRUPTED: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The agent was stopped while an action ran, and the action is not one that may be run twice.',
+    hint: 'Start the workflow again, or retry from this action; the node’s log says what had been done.',
+  },
+
   // --- image writing ---
   KND_DISK_READBACK: {
     exit: 1,
@@ -521,6 +610,12 @@ export const ERROR_CODES = {
     meaning: 'Bytes that came in on the DHCP port are not a DHCP packet. They were dropped.',
     hint: 'Nothing to do, unless a machine of yours does not boot: then look at what sends them.',
   },
+  KND_IPXE_UNAVAILABLE: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The iPXE binaries could not be had from Debian, or are not the ones that were pinned.',
+    hint: 'Check that this machine reaches its Debian mirror (apt-get update).',
+  },
   KND_PXE_NO_INTERFACE: {
     exit: 3,
     retryable: false,
@@ -669,6 +764,14 @@ export const ERROR_CODES = {
     retryable: false,
     meaning: 'A virtual machine (QEMU) did not start, or ended before what was waited for happened.',
     hint: 'Read the last console lines and QEMU’s own message, which are part of this error.',
+  },
+
+  // --- standalone installer ---
+  KND_STANDALONE_CONFIG_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A standalone config file breaks a rule.',
+    hint: 'Correct what is printed with its line and column; docs/reference/standalone-config.md explains each code.',
   },
 } as const satisfies Record<string, CodeEntry>;
 

@@ -98,13 +98,13 @@ export function callUnary<M extends DescMethod>(
   return promise;
 }
 
-/** Calls a server-streaming method; ends when the server ends, throws grpc-js' ServiceError. */
-export async function* callServerStream<M extends DescMethod>(
+/** Calls a server-streaming method and gives all messages once the server has ended; rejects with grpc-js' ServiceError. */
+export async function collectServerStream<M extends DescMethod>(
   client: Client,
   method: Kind<M, 'server_streaming'>,
   request: MessageInitShape<M['input']>,
   settings: CallSettings = {},
-): AsyncGenerator<Response<M>> {
+): Promise<Response<M>[]> {
   const { path, requestSerialize, responseDeserialize } = methodDefinition<M>(method);
   const call = client.makeServerStreamRequest(
     path,
@@ -115,11 +115,9 @@ export async function* callServerStream<M extends DescMethod>(
     optionsOf(settings),
   );
   cancelOnAbort(call, settings.signal);
-  try {
-    for await (const message of call) yield message as Response<M>;
-  } finally {
-    call.cancel();
-  }
+  const messages: Response<M>[] = [];
+  for await (const message of call) messages.push(message as Response<M>);
+  return messages;
 }
 
 /** Opens a stream in both directions. */

@@ -29,4 +29,8 @@ export const DEBIAN_PACKAGES: readonly { name: string; reason: string }[] = [
   { name: 'xfsprogs', reason: 'makes XFS: the tests compare our signatures with real ones' },
   { name: 'btrfs-progs', reason: 'makes btrfs, for the same tests' },
   { name: 'cryptsetup-bin', reason: 'makes LUKS, for the same tests and for the full Micro-OS' },
+
+  // standalone installer
+  { name: 'openssl', reason: 'hashes the passwords of a standalone config (SHA-512 crypt)' },
+  { name: 'cloud-init', reason: 'cloud-init schema: the tests check what we render with the real program' },
 ];

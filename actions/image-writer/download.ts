@@ -103,7 +103,7 @@ export class Download {
         return;
       } catch (thrown) {
         signal?.throwIfAborted();
-        const error = nameError(thrown, this.source);
+        const error = nameDownloadError(thrown, this.source);
         if (this.#offset > offsetBefore) {
           pauseMs = 500;
           this.#lastProgressAt = performance.now();
@@ -332,7 +332,8 @@ function isFinal(error: KindlingError): boolean {
   );
 }
 
-function nameError(thrown: unknown, source: string): KindlingError {
+/** Gives a code to whatever broke on the way. */
+export function nameDownloadError(thrown: unknown, source: string): KindlingError {
   if (thrown instanceof KindlingError) return thrown;
   const message = thrown instanceof Error ? thrown.message || thrown.name : String(thrown);
   return new KindlingError('KND_IMAGE_UNREACHABLE', `${redact(source)}: ${message}`, { cause: thrown });

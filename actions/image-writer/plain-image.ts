@@ -4,7 +4,7 @@ import { type ErrorReport, KindlingError } from '../../protocol/error.ts';
 import type { ErrorCode } from '../../protocol/error-codes.ts';
 import type { Decoding } from './decoders/choose-decoder.ts';
 import { loadQcow2Map } from './decoders/qcow2-map.ts';
-import { Download, type DownloadFacts } from './download.ts';
+import { Download, type DownloadFacts, nameDownloadError } from './download.ts';
 import { ExternalDecompressor } from './external-decompressor.ts';
 import { checkFits, checkHead, makeBootable, makeUnbootable, readBack, withholdFrom } from './finish.ts';
 import { checkFormat, SNIFF_LENGTH, sniffFormat } from './formats.ts';
@@ -20,6 +20,8 @@ import type { Target } from './target/target.ts';
 
 /** Every 16th block of 4 MiB is read back when a sample is asked for. */
 const SAMPLE_EVERY = 16;
+/** The tables of a qcow2 file are read by small requests of their own, each tried so often. */
+const TABLE_READ_ATTEMPTS = 5;
 
 /** One write of one plain image: fetch → hash → decompress → lay out → write, each stage where it is fastest. */
 export class PlainImageWrite {
@@ -201,7 +203,14 @@ export class PlainImageWrite {
       headers: { range: `bytes=${position}-${end}` },
       signal: this.#abort.signal,
     };
-    return (await getSmall(source, options, length)) ?? Buffer.alloc(0);
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return (await getSmall(source, options, length)) ?? Buffer.alloc(0);
+      } catch (thrown) {
+        const error = nameDownloadError(thrown, source);
+        if (!error.retryable || attempt === TABLE_READ_ATTEMPTS) throw error;
+      }
+    }
   }
 
   #pumpToRing(bytes: Buffer): Promise<void> | undefined {

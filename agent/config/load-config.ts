@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { KindlingError } from '../../protocol/error.ts';
+import { parseKernelArguments } from '../system/kernel-arguments.ts';
 import { parseEnvConfig } from './env-config.ts';
-import { parseKernelCommandLine } from './kernel-command-line.ts';
 import { type ResolvedConfig, resolveConfig } from './resolve-config.ts';
 
 /** Where the config archive puts env_config: EMF's place, then HookOS' place. */
@@ -18,7 +18,7 @@ export function loadConfig(args: readonly string[]): ResolvedConfig {
   const envFiles = [...take('env-config'), ...take('config')];
   return resolveConfig({
     flags: flags.filter(({ name }) => !SOURCE_FLAGS.includes(name)),
-    kernel: parseKernelCommandLine(readIfThere(commandLine) ?? ''),
+    kernel: parseKernelArguments(readIfThere(commandLine) ?? ''),
     env: (envFiles.length > 0 ? envFiles : ENV_CONFIG_FILES).flatMap((file) => {
       const content = readIfThere(file);
       if (content === undefined && envFiles.length > 0)

@@ -1,5 +1,5 @@
 import { KindlingError } from '../../protocol/error.ts';
-import type { KernelArgument } from './kernel-command-line.ts';
+import type { KernelArguments } from '../system/kernel-arguments.ts';
 import { nearestName } from './nearest-name.ts';
 import { OTHER_KERNEL_KEYS, OTHER_KERNEL_PREFIXES, SETTINGS, type Setting } from './settings.ts';
 
@@ -20,7 +20,7 @@ export type Config = Readonly<
 
 export interface ConfigSources {
   flags: { name: string; value: string }[];
-  kernel: KernelArgument[];
+  kernel: KernelArguments;
   /** env_config files in order of precedence. */
   env: { file: string; values: Record<string, string> }[];
 }
@@ -71,9 +71,9 @@ function candidates(setting: Setting<unknown>, { flags, kernel, env }: ConfigSou
     .at(-1);
   const fromKernel = firstNotEmpty(
     (setting.kernel ?? []).flatMap((name) => {
-      const last = kernel.filter((argument) => argument.name === name).at(-1);
+      if (!kernel.has(name)) return [];
       const origin = `kernel command line ${name}`;
-      return last ? [{ name, text: last.value, origin, isOurs: name.startsWith('kindling.') }] : [];
+      return [{ name, text: kernel.last(name) ?? '', origin, isOurs: name.startsWith('kindling.') }];
     }),
   );
   const fromEnv = env.map(({ file, values }) =>
@@ -121,7 +121,7 @@ function refuseUnknownNames({ flags, kernel }: ConfigSources): void {
     ...Object.values(SETTINGS).flatMap((setting: Setting<unknown>) => setting.kernel ?? []),
     ...OTHER_KERNEL_KEYS,
   ].filter((name) => name.startsWith('kindling.'));
-  for (const { name } of kernel) {
+  for (const { key: name } of kernel.entries) {
     if (!name.startsWith('kindling.') || knownKeys.includes(name)) continue;
     if (OTHER_KERNEL_PREFIXES.some((prefix) => name.startsWith(prefix))) continue;
     throw new KindlingError(
@@ -137,9 +137,11 @@ function suggest(wrong: string, known: readonly string[], prefix: string): strin
   return nearest === undefined ? '' : `; did you mean ${prefix}${nearest}?`;
 }
 
-function stampsOf(kernel: KernelArgument[]): Record<string, number> {
-  const stamps = kernel
-    .filter(({ name, value }) => name.startsWith('s_') && /^(0x)?[0-9a-fA-F]+$/.test(value))
-    .map(({ name, value }) => [name, Number.parseInt(value, 16) * 1000] as const);
+function stampsOf(kernel: KernelArguments): Record<string, number> {
+  const stamps = kernel.entries.flatMap(({ key, value = '' }) =>
+    key.startsWith('s_') && /^(0x)?[0-9a-fA-F]+$/.test(value)
+      ? [[key, Number.parseInt(value, 16) * 1000] as const]
+      : [],
+  );
   return Object.fromEntries(stamps);
 }

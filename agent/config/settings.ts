@@ -240,8 +240,13 @@ export const SETTINGS = {
   ip: setting({
     summary: 'IPv4 address to report instead of the NIC’s own',
     flags: ['ip'],
-    kernel: ['IP'],
     env: ['IP'],
+    parse: text,
+  }),
+  bootIp: setting({
+    summary: 'IPv4 address that iPXE had; reported only if the NIC has none',
+    flags: ['boot-ip'],
+    kernel: ['IP'],
     parse: text,
   }),
 

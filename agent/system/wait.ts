@@ -35,3 +35,8 @@ export async function waitFor<T>(
     await delay(options.intervalMs ?? 200, undefined, options.signal ? { signal: options.signal } : {});
   }
 }
+
+/** Waits a fixed time. Only for back-off between tries: what can be asked for is waited for with `waitFor`. */
+export async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  await delay(milliseconds, undefined, signal ? { signal } : {});
+}

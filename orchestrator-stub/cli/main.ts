@@ -10,6 +10,11 @@ type Define = (command: Command) => void;
 const COMMANDS: [name: string, summary: string, load: () => Promise<Define>][] = [
   ['serve', 'start the orchestrator', async () => (await import('./serve.ts')).defineServe],
   ['pxe', 'serve DHCP, proxy DHCP and TFTP on one network', async () => (await import('./pxe.ts')).definePxe],
+  [
+    'standalone',
+    'check a config file, render its cloud-init, write a USB stick',
+    async () => (await import('./standalone.ts')).defineStandalone,
+  ],
 ];
 
 /** `kindling`: everything an operator does. */

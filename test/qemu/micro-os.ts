@@ -1,4 +1,6 @@
 import { ensureMicroOs, type Profile } from '../../initrd/index.ts';
+import type { ConsoleWaitOptions } from './console.ts';
+import type { Machine } from './machine.ts';
 import type { KernelSpec } from './machine-spec.ts';
 
 /** The Micro-OS as the kernel of a machine, built first where the cache does not hold it; `cmdline` is added to ours. */
@@ -26,4 +28,21 @@ export function actionCommandLine(action: string, variables: Record<string, stri
 /** The kernel cuts a longer command line off without a word. */
 export function fitsKernelLine(cmdline: string): boolean {
   return Buffer.byteLength(cmdline) < KERNEL_LINE_LIMIT;
+}
+
+/** What the Micro-OS tells programs when a stage of its boot is reached: `KINDLING-STAGE {"stage":"identity",…}`. */
+export interface StageReport {
+  atMs: number;
+  facts: Record<string, unknown>;
+}
+
+/** Waits until the Micro-OS reports a stage (agent/boot/console/stage.ts names them). */
+export async function waitForStage(
+  machine: Machine,
+  stage: string,
+  options: ConsoleWaitOptions = {},
+): Promise<StageReport> {
+  const pattern = new RegExp(`KINDLING-STAGE (\\{"stage":"${stage}".*\\})`);
+  const { groups, atMs } = await machine.console.waitFor(pattern, options);
+  return { atMs, facts: JSON.parse(groups[1] ?? '{}') as Record<string, unknown> };
 }

@@ -92,25 +92,29 @@ function serve(
   if (start >= bytes.length) {
     return void response.writeHead(416, { 'content-range': `bytes */${bytes.length}` }).end();
   }
+  const toEnd = end === bytes.length;
   const announced = fault?.kind === 'length' ? fault.announced : bytes.length;
   response.writeHead(isPartial ? 206 : 200, {
     etag,
     ...(file.hasRanges === false ? {} : { 'accept-ranges': 'bytes' }),
     ...(isPartial ? { 'content-range': `bytes ${start}-${end - 1}/${announced}` } : {}),
-    ...(fault?.kind === 'no-length' ? {} : { 'content-length': announced - start - (bytes.length - end) }),
+    ...(fault?.kind === 'no-length' ? {} : { 'content-length': (toEnd ? announced : end) - start }),
     ...file.headers,
   });
   const body = bytes.subarray(start, end);
   state.sent += body.length;
-  if (fault?.kind === 'length' && announced > bytes.length) {
+  if (fault?.kind === 'length' && announced > bytes.length && toEnd) {
     return void response.write(body, () => response.destroy());
   }
-  if (fault?.kind === 'length') return void response.end(body.subarray(0, announced - start));
-  const cutAt = isFaulty && fault && 'at' in fault ? fault.at - start : body.length;
-  if (cutAt >= body.length || cutAt < 0) return void response.end(body);
+  const cutAt = isFaulty && fault && 'at' in fault && toEnd ? Math.max(0, fault.at - start) : body.length;
+  if (cutAt >= body.length) return void response.end(body);
   response.write(body.subarray(0, cutAt), () => {
     if (fault?.kind !== 'drip') return void response.destroy();
-    const timer = setInterval(() => response.write('x'), 50);
+    let at = cutAt;
+    const timer = setInterval(() => {
+      response.write(body.subarray(at, at + 1));
+      at += 1;
+    }, 50);
     response.once('close', () => clearInterval(timer));
   });
 }

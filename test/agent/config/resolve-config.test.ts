@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { parseEnvConfig } from '../../../agent/config/env-config.ts';
-import { parseKernelCommandLine } from '../../../agent/config/kernel-command-line.ts';
 import { parseFlags } from '../../../agent/config/load-config.ts';
 import { configAsTable } from '../../../agent/config/print-config.ts';
 import { resolveConfig } from '../../../agent/config/resolve-config.ts';
+import { parseKernelArguments } from '../../../agent/system/kernel-arguments.ts';
 
 // EMF's real command line (boot.ipxe), with values filled in as iPXE does.
 const EMF_COMMAND_LINE =
@@ -26,7 +26,7 @@ http_proxy="http://user:pass@proxy.site.example:911"
 function resolve(flags: string[] = [], commandLine = '', env = '') {
   return resolveConfig({
     flags: parseFlags(flags),
-    kernel: parseKernelCommandLine(commandLine),
+    kernel: parseKernelArguments(commandLine),
     env: env === '' ? [] : [{ file: '/etc/emf/env_config', values: parseEnvConfig(env) }],
   });
 }
@@ -39,7 +39,7 @@ describe('the agent’s config', () => {
       grpcAuthority: '127.0.0.1:42113',
       tinkerbellTls: false,
       workerId: '52:54:00:12:34:56',
-      ip: '10.0.2.15',
+      bootIp: '10.0.2.15',
       debug: false,
       timeout: 120_000,
       syslogHost: '127.0.0.1',
@@ -116,14 +116,6 @@ describe('the agent’s config', () => {
     expect(resolve([], '', 'DISABLE_INTERACTIVE=true').config.isInteractive).toBe(false);
     expect(resolve(['--disable-interactive']).config.isInteractive).toBe(false);
     expect(resolve(['--interactive=false']).config.isInteractive).toBe(false);
-  });
-
-  it('keeps quoted values of the kernel command line together', () => {
-    expect(parseKernelCommandLine('a="b c" d "e=f g"')).toEqual([
-      { name: 'a', value: 'b c' },
-      { name: 'd', value: '' },
-      { name: 'e', value: 'f g' },
-    ]);
   });
 
   it('splits EXTRA_HOSTS', () => {

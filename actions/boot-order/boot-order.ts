@@ -1,0 +1,172 @@
+import { access } from 'node:fs/promises';
+import { KindlingError } from '../../protocol/error.ts';
+import type { Disk } from '../../protocol/inventory.ts';
+import { type ActionContext, type ActionResult, defineAction } from '../action.ts';
+import { chooseTargetDisk } from '../disks/choose-target.ts';
+import { recallTarget } from '../disks/target-memory.ts';
+import { mountFilesystem, mountOn } from '../mounts/mount.ts';
+import { type BootState, entryName, readBootState } from './boot-state.ts';
+import { type EfiVariables, efiVariables } from './efi-variables.ts';
+import { type BootPlan, type BootPolicy, planBootOrder } from './plan-boot-order.ts';
+import { findSystemPartition, type Loaders, prepareLoaders } from './system-partition.ts';
+
+const EFIVARS = '/sys/firmware/efi/efivars';
+
+const PARAMETERS = {
+  DEST_DISK: { type: 'absolute-path', description: 'The disk to boot from; without it the target disk' },
+  BOOT_LABEL: { type: 'text', default: 'Kindling', description: 'Name of the entry' },
+  BOOT_LOADER: {
+    type: 'text',
+    pattern: /^\\/,
+    description: 'Loader on the system partition, with backslashes; without it the one that is found there',
+  },
+  BOOT_POLICY: {
+    type: 'choice',
+    choices: ['disk-first', 'keep-order'],
+    default: 'disk-first',
+    description:
+      'Whether the disk leads from now on, or only the next boot goes to it (sites where PXE must stay first)',
+  },
+} as const;
+
+const NOTES = [
+  'A loader is put at the removable path (`\\EFI\\BOOT\\BOOTX64.EFI`) if none is there, so that the disk boots even when the firmware loses its variables. Our own entry names the partition by its GUID; duplicates of ours are removed, foreign entries are never touched; BootNext sends the first boot to the disk; everything is read back.',
+  'On a machine that booted by BIOS there is nothing to set. If the firmware’s memory is full or cannot be written, the action succeeds with a warning as long as the loader is at the removable path.',
+];
+
+export const bootOrder = defineAction({
+  name: 'boot-order',
+  aliases: [],
+  summary: 'Makes the firmware boot the installed system',
+  destroysData: false,
+  mayRunAgain: true,
+  parameters: PARAMETERS,
+  notes: NOTES,
+  run: (variables, context) => setBootOrder(variables, context, { removeLabels: [], demoteCurrent: false }),
+});
+
+export const efibootset = defineAction({
+  name: 'efibootset',
+  aliases: [],
+  summary: 'Makes the firmware boot the installed system, as EMF does after provisioning',
+  destroysData: false,
+  mayRunAgain: true,
+  parameters: PARAMETERS,
+  notes: [
+    'As the reference, entries labelled «hookos» are removed and the entry the machine was booted from goes to the end. Unlike it, the action makes an entry for the disk, leaves the network entry active, and fails when it fails.',
+    ...NOTES,
+  ],
+  run: (variables, context) =>
+    setBootOrder(variables, context, { removeLabels: ['hookos'], demoteCurrent: true }),
+});
+
+interface BootVariables {
+  DEST_DISK: string | undefined;
+  BOOT_LABEL: string;
+  BOOT_LOADER: string | undefined;
+  BOOT_POLICY: BootPolicy;
+}
+
+async function setBootOrder(
+  variables: BootVariables,
+  context: ActionContext,
+  emf: { removeLabels: string[]; demoteCurrent: boolean },
+): Promise<ActionResult> {
+  if (!(await exists('/sys/firmware/efi'))) {
+    return { summary: 'booted by BIOS: there is no boot order to set', data: { firmware: 'bios' } };
+  }
+  const disks = await context.machine.listDisks();
+  const disk = variables.DEST_DISK
+    ? chooseTargetDisk(disks, { device: variables.DEST_DISK }).disk
+    : ((await recallTarget(disks)) ?? chooseTargetDisk(disks).disk);
+  const esp = findSystemPartition(disk);
+
+  // 1. A loader where firmware looks without being told.
+  const mounted = await mountFilesystem(context, esp.path, { fsType: 'vfat', isReadOnly: context.isDryRun });
+  const loaders = await prepareLoaders(mounted.target, {
+    wanted: variables.BOOT_LOADER,
+    mayCopy: !context.isDryRun,
+  });
+  await mounted.unmount();
+
+  // 2. What the firmware's own list should be.
+  await mountVariables(context);
+  const efi = efiVariables(EFIVARS);
+  const state = await readBootState(efi);
+  const plan = planBootOrder(state, {
+    label: variables.BOOT_LABEL,
+    loader: loaders.loader,
+    drive: {
+      partition: esp.number,
+      startLba: BigInt(esp.startBytes / disk.logicalSectorBytes),
+      sizeLba: BigInt(esp.sizeBytes / disk.logicalSectorBytes),
+      partUuid: esp.partUuid ?? '',
+    },
+    policy: variables.BOOT_POLICY,
+    ...emf,
+  });
+  for (const line of plan.summary) context.log('info', line);
+  if (context.isDryRun)
+    return { summary: plan.summary.join('; ') || 'the boot order is right', data: { order: plan.order } };
+
+  // 3. Write it, and believe only what can be read back.
+  const problem = await applyBootPlan(efi, plan);
+  return outcome(plan, state, loaders, disk, problem, context);
+}
+
+/** Writes the plan; undefined if all of it could be read back, else why the firmware did not take it. */
+export async function applyBootPlan(efi: EfiVariables, plan: BootPlan): Promise<KindlingError | undefined> {
+  try {
+    for (const change of plan.changes) {
+      if ('remove' in change) await efi.remove(change.name);
+      else await efi.write(change.name, change.value);
+    }
+    for (const change of plan.changes) {
+      const now = await efi.read(change.name);
+      const isRight = 'remove' in change ? now === undefined : now?.equals(change.value);
+      if (!isRight)
+        return new KindlingError('KND_NVRAM_READ_ONLY', `the firmware did not keep ${change.name}`);
+    }
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof KindlingError) return thrown;
+    throw thrown;
+  }
+}
+
+function outcome(
+  plan: BootPlan,
+  state: BootState,
+  loaders: Loaders,
+  disk: Disk,
+  problem: KindlingError | undefined,
+  context: ActionContext,
+): ActionResult {
+  const data = {
+    entry: entryName(plan.entry),
+    order: plan.order.map(entryName),
+    orderBefore: state.order.map(entryName),
+    loader: loaders.loader,
+    removablePath: loaders.removable,
+  };
+  if (!problem)
+    return { summary: `the firmware boots ${loaders.loader} on ${disk.path} next (${data.entry})`, data };
+  if (loaders.removable === 'missing') throw problem;
+  context.log('warn', `${problem.message}; the disk is left to boot by its removable path`);
+  return {
+    summary: `the firmware takes no entry, ${disk.path} boots by its removable path`,
+    data: { ...data, problem: problem.code },
+  };
+}
+
+async function mountVariables(context: ActionContext): Promise<void> {
+  const isMounted = await exists(`${EFIVARS}/BootOrder-8be4df61-93ca-11d2-aa0d-00e098032b8c`);
+  if (!isMounted) await mountOn(context, ['-t', 'efivarfs', 'efivarfs'], EFIVARS).catch(() => {});
+}
+
+function exists(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}

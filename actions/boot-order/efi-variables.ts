@@ -1,0 +1,66 @@
+import { open, readdir, readFile, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { KindlingError } from '../../protocol/error.ts';
+
+const GLOBAL = '8be4df61-93ca-11d2-aa0d-00e098032b8c';
+/** Non-volatile, boot-service and run-time access: what the Boot variables must have. */
+const ATTRIBUTES = 7;
+
+/** The firmware's global variables. */
+export interface EfiVariables {
+  names(): Promise<string[]>;
+  read(name: string): Promise<Buffer | undefined>;
+  write(name: string, value: Buffer): Promise<void>;
+  remove(name: string): Promise<void>;
+}
+
+/** Through efivarfs, whose files are four bytes of attributes and then the value. Tests pass a plain folder. */
+export function efiVariables(directory = '/sys/firmware/efi/efivars'): EfiVariables {
+  const file = (name: string) => path.join(directory, `${name}-${GLOBAL}`);
+  return {
+    async names() {
+      const all = await readdir(directory);
+      return all.filter((name) => name.endsWith(GLOBAL)).map((name) => name.slice(0, -GLOBAL.length - 1));
+    },
+    async read(name) {
+      const content = await readFile(file(name)).catch((cause: NodeJS.ErrnoException) => {
+        if (cause.code === 'ENOENT') return undefined;
+        throw cause;
+      });
+      return content?.subarray(4);
+    },
+    async write(name, value) {
+      const content = Buffer.concat([Buffer.from([ATTRIBUTES, 0, 0, 0]), value]);
+      await changing(name, async () => {
+        // One write call per change: efivarfs passes each on to the firmware as a whole.
+        const handle = await open(file(name), 'w', 0o644);
+        try {
+          await handle.write(content);
+        } finally {
+          await handle.close();
+        }
+      });
+    },
+    async remove(name) {
+      await changing(name, () => rm(file(name), { force: true }));
+    },
+  };
+}
+
+async function changing(name: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (cause) {
+    const { code = '' } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOSPC')
+      throw new KindlingError('KND_NVRAM_FULL', `the firmware has no room for ${name}`, { cause });
+    if (['EROFS', 'EPERM', 'EACCES', 'EINVAL', 'EIO'].includes(code)) {
+      throw new KindlingError(
+        'KND_NVRAM_READ_ONLY',
+        `the firmware does not let ${name} be changed (${code})`,
+        { cause },
+      );
+    }
+    throw cause;
+  }
+}

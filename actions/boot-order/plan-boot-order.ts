@@ -1,0 +1,104 @@
+import { type BootState, encodeNumbers, entryName } from './boot-state.ts';
+import { fileOf, type HardDriveNode, hardDriveOf, pathToLoader } from './device-path.ts';
+import { ACTIVE, encodeLoadOption, type LoadOption } from './load-option.ts';
+
+/** disk-first: the installed system leads. keep-order: it is added at the end, the first boot goes to it all the same (BootNext). */
+export type BootPolicy = 'disk-first' | 'keep-order';
+
+export interface WantedBoot {
+  label: string;
+  drive: HardDriveNode;
+  /** With backslashes: \EFI\BOOT\BOOTX64.EFI */
+  loader: string;
+  policy: BootPolicy;
+  /** Labels whose entries go: leftovers of installers (EMF removes «hookos»). */
+  removeLabels: readonly string[];
+  /** Move the entry the machine was booted from behind all others, as efibootset does. */
+  demoteCurrent: boolean;
+}
+
+type Change = { name: string; value: Buffer } | { name: string; remove: true };
+
+export interface BootPlan {
+  changes: Change[];
+  /** In words, in the same order. */
+  summary: string[];
+  entry: number;
+  order: number[];
+}
+
+/**
+ * What to write so that the machine boots the installed system, in an order that leaves it bootable wherever it stops: the entry first,
+ * then BootNext and BootOrder, removals last. Foreign entries are never changed; of ours, duplicates go.
+ */
+export function planBootOrder(state: BootState, wanted: WantedBoot): BootPlan {
+  const option: LoadOption = {
+    attributes: ACTIVE,
+    description: wanted.label,
+    devicePath: pathToLoader(wanted.drive, wanted.loader),
+    optionalData: Buffer.alloc(0),
+  };
+  const encoded = encodeLoadOption(option);
+  const ours = [...state.entries].filter(([, entry]) => isOurs(entry, wanted)).map(([number]) => number);
+  const same = ours.find((number) => {
+    const entry = state.entries.get(number);
+    return entry && encodeLoadOption(entry).equals(encoded);
+  });
+  const entry = same ?? freeNumber(state);
+  const unwanted = [...state.entries]
+    .filter(
+      ([number, { description }]) =>
+        number !== entry && wanted.removeLabels.some((label) => description.toLowerCase().includes(label)),
+    )
+    .map(([number]) => number);
+  const gone = new Set([...ours.filter((number) => number !== entry), ...unwanted]);
+  const order = newOrder(state, wanted, entry, gone);
+
+  const changes: Change[] = [];
+  const summary: string[] = [];
+  if (same === undefined) {
+    changes.push({ name: entryName(entry), value: encoded });
+    summary.push(
+      `new entry ${entryName(entry)} «${wanted.label}» for ${wanted.loader} on partition ${wanted.drive.partUuid}`,
+    );
+  }
+  if (state.next !== entry) {
+    changes.push({ name: 'BootNext', value: encodeNumbers([entry]) });
+    summary.push(`the next boot goes to ${entryName(entry)}`);
+  }
+  if (order.join() !== state.order.join()) {
+    changes.push({ name: 'BootOrder', value: encodeNumbers(order) });
+    summary.push(`boot order ${order.map((number) => entryName(number).slice(4)).join(', ')}`);
+  }
+  for (const number of gone) {
+    changes.push({ name: entryName(number), remove: true });
+    summary.push(`remove ${entryName(number)} «${state.entries.get(number)?.description}»`);
+  }
+  return { changes, summary, entry, order };
+}
+
+/** Ours is what carries our label, or points to the same loader on the same partition under it. Others with other labels stay. */
+function isOurs(entry: LoadOption, { label, drive, loader }: WantedBoot): boolean {
+  if (entry.description === label) return true;
+  const isSamePlace = hardDriveOf(entry.devicePath)?.partUuid === drive.partUuid;
+  return (
+    isSamePlace &&
+    fileOf(entry.devicePath)?.toLowerCase() === loader.toLowerCase() &&
+    entry.description.startsWith('Kindling')
+  );
+}
+
+function freeNumber({ entries, order }: BootState): number {
+  let number = 0;
+  while (entries.has(number) || order.includes(number)) number++;
+  return number;
+}
+
+function newOrder(state: BootState, wanted: WantedBoot, entry: number, gone: ReadonlySet<number>): number[] {
+  const rest = state.order.filter((number) => number !== entry && !gone.has(number));
+  if (wanted.policy === 'keep-order')
+    return state.order.includes(entry) ? state.order.filter((number) => !gone.has(number)) : [...rest, entry];
+  const { current } = state;
+  if (!wanted.demoteCurrent || current === undefined || !rest.includes(current)) return [entry, ...rest];
+  return [entry, ...rest.filter((number) => number !== current), current];
+}

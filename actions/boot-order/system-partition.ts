@@ -1,0 +1,97 @@
+import { copyFile, mkdir, readdir, rename } from 'node:fs/promises';
+import path from 'node:path';
+import { KindlingError } from '../../protocol/error.ts';
+import type { Disk, Partition } from '../../protocol/inventory.ts';
+import { describeDisk } from '../disks/describe-disk.ts';
+
+const ESP_TYPE = 'c12a7328-f81f-11d2-ba4b-00a0c93ec93b';
+
+/** The names firmware looks for on a disk it has no entry for (UEFI 2.10, section 3.5.1.1). */
+const REMOVABLE_NAMES: Record<string, string> = { x64: 'BOOTX64.EFI', arm64: 'BOOTAA64.EFI' };
+
+export function findSystemPartition(disk: Disk): Partition {
+  const esp = disk.partitions.find(({ typeGuid }) => typeGuid?.toLowerCase() === ESP_TYPE);
+  if (esp) return esp;
+  throw new KindlingError('KND_ESP_NONE', `${describeDisk(disk)} has no EFI system partition`);
+}
+
+export interface Loaders {
+  /** Path with backslashes of the loader an entry should name. */
+  loader: string;
+  /** What was done or found at the removable path. */
+  removable: 'was there' | 'copied' | 'missing';
+}
+
+/**
+ * Finds the loader on a mounted system partition and sees to it that one is at the removable path, which firmware boots even when its
+ * variables are lost or full. A shim needs the files beside it, so the folder's other loaders are copied with it.
+ */
+export async function prepareLoaders(
+  root: string,
+  options: { wanted?: string | undefined; mayCopy: boolean; architecture?: string },
+): Promise<Loaders> {
+  const { wanted, mayCopy, architecture = process.arch } = options;
+  const removableName = REMOVABLE_NAMES[architecture] ?? 'BOOTX64.EFI';
+  const removable = `\\EFI\\BOOT\\${removableName}`;
+  const files = await loaderFiles(root);
+  const find = (name: string) => files.find((file) => file.toLowerCase() === name.toLowerCase());
+  if (wanted !== undefined && !find(wanted)) {
+    throw new KindlingError(
+      'KND_LOADER_NONE',
+      `${wanted} is not on the system partition; there are ${files.join(', ') || 'no loaders'}`,
+    );
+  }
+  const own = wanted ?? preferred(files.filter((file) => file.toLowerCase() !== removable.toLowerCase()));
+  if (find(removable)) return { loader: own ?? find(removable) ?? removable, removable: 'was there' };
+  if (own === undefined || !mayCopy) return { loader: own ?? removable, removable: 'missing' };
+  await copyToRemovable(root, own, removableName, files);
+  return { loader: own, removable: 'copied' };
+}
+
+/** Every .efi file below /EFI, as firmware spells paths. */
+async function loaderFiles(root: string): Promise<string[]> {
+  const entries = await readdir(root, { recursive: true }).catch(() => []);
+  return entries
+    .filter((entry) => /^efi\/.*\.efi$/i.test(entry))
+    .map((entry) => `\\${entry.replaceAll('/', '\\')}`)
+    .sort();
+}
+
+/** A shim before what it starts; then systemd-boot, GRUB, a unified kernel image. */
+function preferred(files: readonly string[]): string | undefined {
+  const order = [
+    /\\shim(x64|aa64)\.efi$/i,
+    /\\systemd-boot\w*\.efi$/i,
+    /\\grub(x64|aa64)\.efi$/i,
+    /^\\efi\\linux\\/i,
+  ];
+  for (const pattern of order) {
+    const match = files.find((file) => pattern.test(file));
+    if (match) return match;
+  }
+  return undefined;
+}
+
+async function copyToRemovable(
+  root: string,
+  loader: string,
+  removableName: string,
+  files: readonly string[],
+): Promise<void> {
+  const onDisk = (file: string) => path.join(root, ...file.split('\\'));
+  const folder = path.join(root, 'EFI', 'BOOT');
+  await mkdir(folder, { recursive: true });
+  const directory = loader.slice(0, loader.lastIndexOf('\\'));
+  const siblings = /shim/i.test(loader)
+    ? files.filter(
+        (file) =>
+          file !== loader && file.startsWith(`${directory}\\`) && /\\(grub|mm)(x64|aa64)\.efi$/i.test(file),
+      )
+    : [];
+  for (const sibling of siblings) {
+    await copyFile(onDisk(sibling), path.join(folder, sibling.slice(sibling.lastIndexOf('\\') + 1)));
+  }
+  // Whole or not at all: the firmware must never find half a loader.
+  await copyFile(onDisk(loader), path.join(folder, 'KINDLING.NEW'));
+  await rename(path.join(folder, 'KINDLING.NEW'), path.join(folder, removableName));
+}

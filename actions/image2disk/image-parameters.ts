@@ -1,0 +1,56 @@
+import { CONSENT_PARAMETERS } from '../disks/plan.ts';
+
+/** Which disk: the same two variables for every action that writes to a whole disk. */
+export const TARGET_PARAMETERS = {
+  DEST_DISK: {
+    type: 'absolute-path',
+    description: 'The disk: /dev/sda, or better a link that stays, /dev/disk/by-id/… or by-path/…',
+  },
+  KINDLING_DISK: {
+    type: 'text',
+    description:
+      'A disk selector instead: terms that must all hold, such as serial=S5G*, wwn=…, model="…*", vendor=…, bus=nvme, path=…, size>=100G, ssd, hdd, empty; and smallest or largest where several fit',
+  },
+  ...CONSENT_PARAMETERS,
+} as const;
+
+/** The environment contract of image2disk: Tinkerbell's variables, EMF's, and ours (KINDLING_…). */
+export const IMAGE_PARAMETERS = {
+  IMG_URL: { type: 'url', required: true, description: 'Where the image is; http or https' },
+  ...TARGET_PARAMETERS,
+  SHA256: {
+    type: 'text',
+    pattern: /^(sha256:)?[0-9a-fA-F]{64}$/,
+    description: 'Hash of the file as it is downloaded',
+  },
+  TLS_CA_CERT: { type: 'text', description: 'Base64 of PEM certificates that replace the system’s roots' },
+  RETRY_ENABLED: { type: 'boolean', default: true, description: 'Continue a broken download' },
+  RETRY_DURATION_MINUTES: {
+    type: 'integer',
+    default: 10,
+    min: 0,
+    max: 10_000,
+    description: 'How long to go on trying since the last good byte',
+  },
+  PROGRESS_INTERVAL_SECONDS: {
+    type: 'integer',
+    default: 3,
+    description: 'Accepted; progress is reported every second',
+  },
+  TEXT_LOGGING: { type: 'boolean', default: false, description: 'Accepted; logs go to the agent' },
+  HTTP_PROXY: { type: 'text', description: 'Proxy for http addresses' },
+  HTTPS_PROXY: { type: 'text', description: 'Proxy for https addresses' },
+  NO_PROXY: { type: 'text', description: 'Hosts, domains and networks that are reached without the proxy' },
+  KINDLING_MIRRORS: { type: 'text', description: 'More addresses of the same image, separated by blanks' },
+  KINDLING_MANIFEST: {
+    type: 'url',
+    description: 'Manifest of a chunked image; by default <IMG_URL>.manifest is looked for',
+  },
+  KINDLING_MANIFEST_ROOT: { type: 'text', description: 'The root hash the manifest must have' },
+  KINDLING_READ_BACK: {
+    type: 'choice',
+    choices: ['none', 'sample', 'all'],
+    default: 'none',
+    description: 'Read the disk back after writing and compare',
+  },
+} as const;

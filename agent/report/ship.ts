@@ -1,0 +1,53 @@
+import { delayBefore } from '../connection/retry.ts';
+import { pause } from '../system/wait.ts';
+import type { Ring, RingEntry } from './ring.ts';
+
+/** Where log lines go. `send` resolves when the other side has them; a rejection means: all of them again. */
+export type LogSink = (entries: readonly RingEntry[]) => Promise<void>;
+
+const BATCH_LINES = 500;
+/** Lines come in bursts; a short wait makes one request of them. */
+const GATHER_MS = 300;
+
+export class Shipper {
+  readonly #ring: Ring;
+  readonly #send: LogSink;
+  #acknowledged = 0;
+
+  constructor(ring: Ring, send: LogSink) {
+    this.#ring = ring;
+    this.#send = send;
+  }
+
+  /** Ships in order for ever, from the first line in the ring on; after a failure resends what was not acknowledged. */
+  async run(signal: AbortSignal): Promise<void> {
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        await this.#ring.moreThan(this.#acknowledged, signal);
+        await pause(GATHER_MS, signal);
+        await this.flush();
+        failures = 0;
+      } catch {
+        // Not logged: a line about a line that cannot be shipped would be one more line to ship.
+        if (signal.aborted) return;
+        await pause(delayBefore(failures, { firstMs: 1000, factor: 2, maxMs: 30_000 }), signal).catch(
+          () => {},
+        );
+        failures += 1;
+      }
+    }
+  }
+
+  /** Ships everything there is now; used before the machine goes away. */
+  async flush(): Promise<void> {
+    const target = this.#ring.lastSequence;
+    while (this.#acknowledged < target) {
+      const batch = this.#ring.after(this.#acknowledged, BATCH_LINES);
+      const last = batch.at(-1);
+      if (!last) return;
+      await this.#send(batch);
+      this.#acknowledged = last.sequence;
+    }
+  }
+}

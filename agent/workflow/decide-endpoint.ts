@@ -1,0 +1,34 @@
+import { KindlingError } from '../../protocol/error.ts';
+import type { Config } from '../config/resolve-config.ts';
+import { type Endpoint, parseEndpoint } from '../connection/endpoint.ts';
+import { isLoopback } from '../connection/proxy.ts';
+
+export interface WorkflowEndpoint {
+  endpoint: Endpoint;
+  /** Whether the node's access token goes along. */
+  sendsToken: boolean;
+}
+
+/**
+ * Where the workflow server is. EMF's boot script names a proxy on the node itself (127.0.0.1:42113) that adds TLS and token;
+ * we are that proxy, so the address behind it counts. A token never goes over a plain connection, unless the site is plain.
+ */
+export function decideWorkflowEndpoint(config: Config): WorkflowEndpoint {
+  const { grpcAuthority, tinkServer } = config;
+  const siteTls = config.tls ? 'verified' : 'off';
+  const tinkerbellTls = config.tinkerbellInsecureTls ? 'unverified' : 'verified';
+  const named =
+    grpcAuthority === undefined
+      ? undefined
+      : parseEndpoint(grpcAuthority, config.tinkerbellTls ? tinkerbellTls : 'off', 443);
+  if (tinkServer !== undefined && (named === undefined || isLoopback(named.host))) {
+    return { endpoint: parseEndpoint(tinkServer, siteTls), sendsToken: true };
+  }
+  if (named === undefined) {
+    throw new KindlingError(
+      'KND_CONFIG_MISSING',
+      'neither grpc_authority nor tink_server_svc nor kindling.server is set',
+    );
+  }
+  return { endpoint: named, sendsToken: named.tls !== 'off' || !config.tls };
+}

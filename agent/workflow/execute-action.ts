@@ -1,0 +1,63 @@
+import { actionForImage } from '../../actions/catalog.ts';
+import { type ActionOutcome, runAction } from '../../actions/run-action.ts';
+import type { HandOver, ProgressEvent } from '../../protocol/action-events.ts';
+import type { ErrorReport } from '../../protocol/error.ts';
+import type { Log } from '../report/log.ts';
+import type { Work } from './work.ts';
+
+export interface ExecuteOptions {
+  log: Log;
+  onProgress: (progress: ProgressEvent) => void;
+  signal?: AbortSignal | undefined;
+}
+
+export interface Executed {
+  state: 'success' | 'failed' | 'timeout';
+  message: string;
+  handOver?: HandOver;
+}
+
+/** How actions are run. The real one starts a child process; the fleet simulator and tests pass their own. */
+export interface Executor {
+  mayRunAgain(image: string): boolean;
+  execute(work: Work, options: ExecuteOptions): Promise<Executed>;
+}
+
+/** Runs actions as child processes of this program (actions/run-action.ts), with their variables rewritten by `prepare`. */
+export function createExecutor(prepare: (environment: Work['environment']) => Work['environment']): Executor {
+  return {
+    mayRunAgain: (image) => actionForImage(image)?.mayRunAgain ?? false,
+    async execute(work, { log, onProgress, signal }) {
+      const outcome = await runAction(work.image, prepare(work.environment), {
+        args: work.command,
+        timeoutMs: work.timeoutMs,
+        ...(signal ? { signal } : {}),
+        onOutput: (stream, line) => log.debug({ stream }, line),
+        onEvent: (event) => {
+          if (event.type === 'progress') onProgress(event);
+          else if (event.type === 'log') log[event.level](event.fields ?? {}, event.message);
+          else if (event.type === 'plan')
+            log.info({ planHash: event.hash }, `plan: ${event.summary.join('; ')}`);
+        },
+      });
+      return toExecuted(outcome);
+    },
+  };
+}
+
+function toExecuted(outcome: ActionOutcome): Executed {
+  if (outcome.status === 'success') {
+    const { summary, handOver } = outcome;
+    return { state: 'success', message: summary, ...(handOver ? { handOver } : {}) };
+  }
+  return {
+    state: outcome.status === 'timeout' ? 'timeout' : 'failed',
+    message: failureText(outcome.error),
+  };
+}
+
+/** The whole story in one text: code, what, why, what next. It is all the person at the other end will see. */
+export function failureText({ code, message, causes, hint }: ErrorReport): string {
+  const because = causes.map((cause) => `; because: ${cause}`).join('');
+  return `${code}: ${message}${because}; next: ${hint}`.slice(0, 2000);
+}

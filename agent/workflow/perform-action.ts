@@ -1,0 +1,137 @@
+import type { HandOver, ProgressEvent } from '../../protocol/action-events.ts';
+import { KindlingError, toErrorReport } from '../../protocol/error.ts';
+import { retryUntilItWorks, type Waiting } from '../connection/retry.ts';
+import type { Log } from '../report/log.ts';
+import { type Executed, type Executor, failureText } from './execute-action.ts';
+import { decideResume, type Journal, type Outcome } from './journal.ts';
+import { ProgressReporter } from './progress-reporter.ts';
+import type { ReportAnswer, StatusReport, Work } from './work.ts';
+
+export interface ActionSurroundings {
+  server: {
+    readonly storesProgress: boolean;
+    report(work: Work, report: StatusReport): Promise<ReportAnswer>;
+  };
+  /** Says why a call failed. */
+  explain: (what: string, error: unknown) => Promise<KindlingError>;
+  executor: Executor;
+  journal: Journal;
+  log: Log;
+  onWaiting: (waiting: Waiting) => void;
+  onProgress: (work: Work, progress: ProgressEvent) => void;
+  signal?: AbortSignal | undefined;
+}
+
+export interface Performed {
+  state: Outcome['state'];
+  handOver?: HandOver;
+}
+
+/** 1 decide  2 note and report the start  3 run  4 note and report the end. Every step survives a crash after it. */
+export async function performAction(work: Work, around: ActionSurroundings): Promise<Performed | undefined> {
+  const { executor, journal } = around;
+  const decision = decideResume(work, journal.find(work), executor.mayRunAgain(work.image));
+  const log = around.log.child({ workflow: work.workflowId, action: work.name });
+  if (decision.kind === 'report-again') {
+    log.info('this action ended before; reporting it again');
+    await reportEnd(work, decision.outcome, { ...around, log });
+    return { state: decision.outcome.state };
+  }
+  if (decision.kind === 'interrupted') {
+    const outcome = interrupted(work);
+    journal.finished(work, outcome);
+    await reportEnd(work, outcome, { ...around, log });
+    return { state: outcome.state };
+  }
+  return runAndReport(work, { ...around, log });
+}
+
+async function runAndReport(work: Work, around: ActionSurroundings): Promise<Performed | undefined> {
+  const { executor, journal, server, signal } = around;
+  const attempt = journal.started(work);
+  const log = around.log.child({ attempt });
+  const startedAt = Date.now();
+  const start: StatusReport = { state: 'running', message: 'Started execution', startedAt };
+  const answer = await reportUntilAccepted(work, start, around);
+  if (answer === 'superseded') {
+    log.warn('the server does not want this action any more');
+    journal.reported(work);
+    return undefined;
+  }
+  log.info({ image: work.image, timeoutMs: work.timeoutMs }, `started ${work.name}`);
+
+  const progress = new ProgressReporter((text) =>
+    server.storesProgress
+      ? server.report(work, { ...start, message: text })
+      : Promise.resolve('accepted' as const),
+  );
+  const executed =
+    work.timeoutMs === 0
+      ? timedOutAtOnce(work)
+      : await executor.execute(work, {
+          log,
+          signal,
+          onProgress: (event) => {
+            progress.show(event);
+            around.onProgress(work, event);
+          },
+        });
+  await progress.end(); // a late RUNNING must not overtake the result
+  signal?.throwIfAborted();
+
+  const outcome: Outcome = {
+    state: executed.state,
+    message: executed.message,
+    startedAt,
+    stoppedAt: Date.now(),
+  };
+  journal.finished(work, outcome);
+  const level = outcome.state === 'success' ? 'info' : 'error';
+  log[level]({ state: outcome.state, durationMs: outcome.stoppedAt - startedAt }, outcome.message);
+  await reportEnd(work, outcome, { ...around, log });
+  return { state: outcome.state, ...(executed.handOver ? { handOver: executed.handOver } : {}) };
+}
+
+async function reportEnd(work: Work, outcome: Outcome, around: ActionSurroundings): Promise<void> {
+  const answer = await reportUntilAccepted(work, outcome, around);
+  if (answer === 'superseded') around.log.info('the server is already past this action');
+  around.journal.reported(work);
+}
+
+function reportUntilAccepted(
+  work: Work,
+  report: StatusReport,
+  around: ActionSurroundings,
+): Promise<ReportAnswer> {
+  const what = `reporting ${report.state} of ${work.name}`;
+  return retryUntilItWorks(
+    async () => {
+      try {
+        return await around.server.report(work, report);
+      } catch (error) {
+        throw await around.explain(what, error);
+      }
+    },
+    { name: what, signal: around.signal, onFailure: around.onWaiting },
+  );
+}
+
+function timedOutAtOnce({ name }: Work): Executed {
+  const error = new KindlingError(
+    'KND_ACTION_TIMEOUT',
+    `${name} has a timeout of 0 s: it is over before it starts`,
+    {
+      hint: 'Give the action a timeout in the template.',
+    },
+  );
+  return { state: 'timeout', message: failureText(toErrorReport(error)) };
+}
+
+function interrupted({ name }: Work): Outcome {
+  const error = new KindlingError(
+    'KND_ACTION_INTERRUPTED',
+    `${name} was running when the agent was stopped, and cannot be run twice`,
+  );
+  const now = Date.now();
+  return { state: 'failed', message: failureText(toErrorReport(error)), startedAt: now, stoppedAt: now };
+}

@@ -1,0 +1,41 @@
+import type { HandOver } from '../../protocol/action-events.ts';
+import { retryUntilItWorks } from '../connection/retry.ts';
+import { pause } from '../system/wait.ts';
+import type { AnyDialect } from './any-dialect.ts';
+import { type ActionSurroundings, performAction } from './perform-action.ts';
+
+export interface WorkLoopOptions extends Omit<ActionSurroundings, 'server'> {
+  server: AnyDialect;
+  pollIntervalMs: number;
+  /** Called when there is nothing to do, before the next question. */
+  onIdle: (actionsDone: number) => void;
+  /** End when there is no more work after at least one action. */
+  isOnce: boolean;
+}
+
+/** Asks for work and does it, one action after another, until an action hands the machine over. */
+export async function workUntilHandOver(options: WorkLoopOptions): Promise<HandOver | undefined> {
+  const { server, signal, onIdle, isOnce, pollIntervalMs } = options;
+  for (let actionsDone = 0; ; ) {
+    const work = await retryUntilItWorks(
+      async () => {
+        try {
+          return await server.nextAction(signal);
+        } catch (error) {
+          signal?.throwIfAborted();
+          throw await options.explain('asking for work', error);
+        }
+      },
+      { name: 'the workflow server', signal, onFailure: options.onWaiting },
+    );
+    if (work) {
+      const performed = await performAction(work, options);
+      if (performed) actionsDone += 1;
+      if (performed?.handOver && performed.state === 'success') return performed.handOver;
+      continue;
+    }
+    if (isOnce && actionsDone > 0) return undefined;
+    onIdle(actionsDone);
+    await pause(pollIntervalMs * (0.85 + Math.random() * 0.3), signal);
+  }
+}

@@ -1,0 +1,47 @@
+import type { Command } from 'commander';
+
+/** `kindling standalone`: one validated file → cloud-init → USB stick. The work is done in `standalone/`. */
+export function defineStandalone(command: Command): void {
+  command
+    .command('validate <config>')
+    .description('check a config file; prints every error with its place and ends with 2 if there is one')
+    .option('--strict', 'warnings are errors')
+    .option('--json', 'print the findings as JSON')
+    .option('--k3s-version <version>', 'the K3s version in the image')
+    .action(async (file, options) =>
+      (await import('../../standalone/commands.ts')).validateCommand(file, options),
+    );
+
+  command
+    .command('migrate <file>')
+    .description('turn today’s config-file, or an EMF cluster template (JSON), into the new form')
+    .option('--secret <name/key=file...>', 'text that the template takes from a secret')
+    .option('-o, --out <file>', 'write to this file, which must not exist')
+    .action(async (file, options) =>
+      (await import('../../standalone/commands.ts')).migrateCommand(file, options),
+    );
+
+  command
+    .command('render <config>')
+    .description('print the cloud-init that a machine gets')
+    .option('--strict', 'warnings are errors')
+    .option('--node <identity>', 'the machine of `nodes` with this serial, UUID or MAC')
+    .option('--part <part>', 'user-data, meta-data or network-config', 'user-data')
+    .option('-o, --out <folder>', 'write all files of the target below this folder')
+    .option('--parity', 'exactly what cluster-api-k3s would make from the kubernetes section')
+    .option('--endpoint <address>', 'address of the API server (parity)')
+    .option('--token <token>', 'cluster token (parity); random if left out')
+    .action(async (file, options) =>
+      (await import('../../standalone/commands.ts')).renderCommand(file, options),
+    );
+
+  command
+    .command('schema')
+    .description('print the JSON Schema of the config file, for editors')
+    .option('--publish', 'write it, and the reference page, to docs/reference instead')
+    .action(async ({ publish }: { publish?: boolean }) => {
+      const { publishedFiles, writePublishedFiles } = await import('../../standalone/reference-page.ts');
+      if (publish) await writePublishedFiles();
+      else process.stdout.write(publishedFiles()[0]?.content ?? '');
+    });
+}

@@ -1,0 +1,41 @@
+import { stringify } from 'yaml';
+import type { KthreesConfigSpec } from '../config/kubernetes-schema.ts';
+
+const DEFAULT_IMAGE = 'alpine/socat:1.8.0.0';
+
+/**
+ * The manifest that lets a management cluster reach a member's etcd through the pod network. Only parity mode writes
+ * it: a standalone node has no management cluster, and an air-gapped one cannot pull the image.
+ */
+export function etcdProxyManifest({ serverConfig: server = {} }: KthreesConfigSpec): string {
+  const registry = server.systemDefaultRegistry ? `${server.systemDefaultRegistry}/` : '';
+  const labels = { app: 'etcd-proxy' };
+  const toleration = (key: string) => ({ key, operator: 'Exists', effect: 'NoSchedule' });
+  const manifest = {
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    metadata: { name: 'etcd-proxy', namespace: 'kube-system', labels },
+    spec: {
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          nodeSelector: { 'node-role.kubernetes.io/etcd': 'true' },
+          tolerations: [
+            toleration('node-role.kubernetes.io/control-plane'),
+            toleration('node-role.kubernetes.io/etcd'),
+          ],
+          containers: [
+            {
+              name: 'etcd-proxy',
+              image: server.etcdProxyImage || `${registry}${DEFAULT_IMAGE}`,
+              env: [{ name: 'NODE_IP', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } }],
+              args: ['TCP-LISTEN:2379,reuseaddr,fork', 'TCP:$(NODE_IP):2379'],
+            },
+          ],
+        },
+      },
+    },
+  };
+  return stringify(manifest, { aliasDuplicateObjects: false });
+}

@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { stringify } from 'yaml';
+import { KindlingError } from '../protocol/error.ts';
+import { renderReference } from './bootstrap/reference-cloud-init.ts';
+import { hashPasswords } from './cloud-init/hash-passwords.ts';
+import { type RenderedMachine, renderMachine } from './cloud-init/target-files.ts';
+import { formatIssue } from './config/issue.ts';
+import { isTree } from './config/normalise.ts';
+import { k3sSpec } from './config/rules/k3s-spec.ts';
+import type { Config } from './config/schema.ts';
+import { type Validation, validateConfig } from './config/validate.ts';
+import { type Migration, migrateHybrid } from './migrate/migrate-hybrid.ts';
+import { migrateTemplate } from './migrate/migrate-template.ts';
+
+export interface ValidateOptions {
+  strict?: boolean;
+  json?: boolean;
+  k3sVersion?: string;
+}
+
+/** Prints every finding; ends with exit code 2 if one is an error. */
+export function validateCommand(file: string, options: ValidateOptions): void {
+  const validation = validateConfig(readText(file), options);
+  if (options.json) console.log(JSON.stringify(validation.issues, undefined, 2));
+  else for (const issue of validation.issues) console.log(formatIssue(file, issue));
+  refuseInvalid(file, validation);
+  if (!options.json) console.log(`${file}: valid${countedWarnings(validation)}`);
+}
+
+export interface RenderOptions {
+  strict?: boolean;
+  parity?: boolean;
+  endpoint?: string;
+  token?: string;
+  /** Which machine: serial, UUID or MAC as in `nodes`; the default if left out. */
+  node?: string;
+  part?: string;
+  out?: string;
+}
+
+/** Prints the cloud-init that a machine gets, or writes all its files below a folder. */
+export async function renderCommand(file: string, options: RenderOptions): Promise<void> {
+  const withJinja = options.parity ?? false;
+  const validation = validateConfig(readText(file), { strict: options.strict ?? false, withJinja });
+  for (const issue of validation.issues) console.error(formatIssue(file, issue));
+  refuseInvalid(file, validation);
+  const config = chooseMachine(validation, options.node);
+  if (options.parity) {
+    process.stdout.write(await renderParity(config, options));
+    return;
+  }
+  const machine = renderMachine(await hashPasswords(config));
+  if (options.out === undefined) {
+    process.stdout.write(partOf(machine, options.part ?? 'user-data'));
+    return;
+  }
+  for (const target of machine.files) {
+    const path = join(options.out, target.path);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, target.content, { mode: Number.parseInt(target.mode, 8) });
+    console.log(path);
+  }
+}
+
+async function renderParity(config: Config, options: RenderOptions): Promise<string> {
+  const spec = k3sSpec(config);
+  if (spec === undefined) {
+    throw new KindlingError('KND_STANDALONE_CONFIG_INVALID', 'there is no kubernetes section to render');
+  }
+  // Loaded here: only parity mode makes certificates.
+  const { makeClusterCertificates } = await import('./bootstrap/cluster-certificates.ts');
+  return renderReference({
+    spec: { ...spec, agentConfig: { ...spec.agentConfig, airGapped: true } },
+    endpoint: options.endpoint,
+    token: options.token ?? randomBytes(16).toString('hex'),
+    certificates: await makeClusterCertificates(new Date()),
+    withEtcdProxy: true,
+  });
+}
+
+function partOf(machine: RenderedMachine, part: string): string {
+  const parts: Record<string, string> = {
+    'user-data': machine.userData,
+    'meta-data': machine.metaData,
+    'network-config': machine.networkConfig,
+  };
+  const text = parts[part];
+  if (text !== undefined) return text;
+  throw new KindlingError('KND_USAGE', `unknown part "${part}"; known: ${Object.keys(parts).join(', ')}`);
+}
+
+function chooseMachine({ machines }: Validation, node: string | undefined): Config {
+  const wanted = node?.toLowerCase();
+  const found = machines.find(({ match }) =>
+    match === 'default'
+      ? wanted === undefined
+      : Object.values(match).some((value) => value?.toLowerCase() === wanted),
+  );
+  if (found !== undefined) return found.config;
+  throw new KindlingError('KND_USAGE', `no entry of nodes names "${node}"`);
+}
+
+export interface MigrateOptions {
+  secret?: string[];
+  out?: string;
+}
+
+/** Prints the new form of an old config file or of an EMF cluster template; notes go to the error output. */
+export async function migrateCommand(file: string, options: MigrateOptions): Promise<void> {
+  const { config, notes } = migrateText(readText(file), options.secret ?? []);
+  for (const note of notes) console.error(`note: ${note}`);
+  const text = stringify(config, { lineWidth: 0 }).replace(/^version: .*$/m, 'version: 1.0');
+  if (options.out === undefined) process.stdout.write(text);
+  else await writeFile(options.out, text, { mode: 0o600, flag: 'wx' });
+}
+
+function migrateText(text: string, secretOptions: string[]): Migration {
+  if (!text.trimStart().startsWith('{')) return migrateHybrid(text);
+  const secrets = new Map(
+    secretOptions.map((option) => {
+      const at = option.indexOf('=');
+      if (at < 0) throw new KindlingError('KND_USAGE', `--secret ${option}: expected NAME/KEY=FILE`);
+      return [option.slice(0, at), readText(option.slice(at + 1))] as const;
+    }),
+  );
+  let template: unknown;
+  try {
+    template = JSON.parse(text);
+  } catch (cause) {
+    throw new KindlingError('KND_STANDALONE_CONFIG_INVALID', 'the template is not valid JSON', { cause });
+  }
+  return migrateTemplate(isTree(template) ? template : {}, secrets);
+}
+
+/** Throws the one error that makes the exit code; the findings were printed before it. */
+function refuseInvalid(file: string, { isValid, issues }: Validation): void {
+  if (isValid) return;
+  const errors = issues.filter(({ severity }) => severity === 'error').length;
+  throw new KindlingError(
+    'KND_STANDALONE_CONFIG_INVALID',
+    `${file} has ${errors} error${errors === 1 ? '' : 's'}`,
+  );
+}
+
+function countedWarnings({ issues }: Validation): string {
+  const warnings = issues.filter(({ severity }) => severity === 'warning').length;
+  return warnings === 0 ? '' : ` (${warnings} warning${warnings === 1 ? '' : 's'})`;
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new KindlingError('KND_USAGE', `${file} cannot be read`, { cause });
+  }
+}

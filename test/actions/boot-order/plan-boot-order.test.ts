@@ -1,0 +1,192 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { applyBootPlan } from '../../../actions/boot-order/boot-order.ts';
+import { encodeNumbers, entryName, readBootState } from '../../../actions/boot-order/boot-state.ts';
+import { pathToLoader } from '../../../actions/boot-order/device-path.ts';
+import { type EfiVariables, efiVariables } from '../../../actions/boot-order/efi-variables.ts';
+import { encodeLoadOption } from '../../../actions/boot-order/load-option.ts';
+import { planBootOrder, type WantedBoot } from '../../../actions/boot-order/plan-boot-order.ts';
+import { prepareLoaders } from '../../../actions/boot-order/system-partition.ts';
+import { KindlingError } from '../../../protocol/error.ts';
+
+const drive = {
+  partition: 1,
+  startLba: 2048n,
+  sizeLba: 1000n,
+  partUuid: '11111111-2222-3333-4444-555555555555',
+};
+const wanted: WantedBoot = {
+  label: 'Kindling',
+  drive,
+  loader: '\\EFI\\BOOT\\BOOTX64.EFI',
+  policy: 'disk-first',
+  removeLabels: [],
+  demoteCurrent: false,
+};
+
+let directory: string;
+let efi: EfiVariables;
+beforeEach(async () => {
+  directory = await mkdtemp(path.join(tmpdir(), 'kindling-efi-'));
+  efi = efiVariables(directory);
+});
+afterEach(async () => {
+  await chmod(directory, 0o755);
+  await rm(directory, { recursive: true });
+});
+
+/** A firmware with these entries, in this order, booted from the first. */
+async function firmware(labels: string[]): Promise<void> {
+  for (const [number, description] of labels.entries()) {
+    const option = encodeLoadOption({
+      attributes: 1,
+      description,
+      devicePath: [],
+      optionalData: Buffer.from('x'),
+    });
+    await efi.write(entryName(number), option);
+  }
+  await efi.write('BootOrder', encodeNumbers([...labels.keys()]));
+  await efi.write('BootCurrent', encodeNumbers([0]));
+}
+
+async function apply(changes: Partial<WantedBoot> = {}) {
+  const plan = planBootOrder(await readBootState(efi), { ...wanted, ...changes });
+  const problem = await applyBootPlan(efi, plan);
+  return { plan, problem, state: await readBootState(efi) };
+}
+
+describe('setting the boot order', () => {
+  it('adds an entry for the disk, puts it first and sends the next boot to it; foreign entries stay as they were', async () => {
+    await firmware(['UEFI PXEv4', 'Ubuntu', 'Windows Boot Manager']);
+    const before = await efi.read('Boot0001');
+    const { state, problem } = await apply();
+    expect(problem).toBeUndefined();
+    expect(state).toMatchObject({ order: [3, 0, 1, 2], next: 3 });
+    expect(state.entries.get(3)).toMatchObject({ description: 'Kindling', attributes: 1 });
+    expect(await efi.read('Boot0001')).toEqual(before);
+    const file = await readFile(
+      path.join(directory, (await readdir(directory)).find((name) => name.startsWith('BootOrder')) ?? ''),
+    );
+    expect(file.readUInt32LE(0)).toBe(7); // non-volatile, boot services, run time
+  });
+
+  it('run twice changes nothing the second time', async () => {
+    await firmware(['PXE']);
+    await apply();
+    expect((await apply()).plan.changes).toEqual([]);
+  });
+
+  it('after a reinstall removes the duplicates of ours, and only those', async () => {
+    await firmware(['PXE', 'Kindling', 'Kindling', 'Kindling of a friend']);
+    const { state } = await apply();
+    expect([...state.entries.values()].map(({ description }) => description).sort()).toEqual([
+      'Kindling',
+      'Kindling of a friend',
+      'PXE',
+    ]);
+    expect(state.order).toEqual([4, 0, 3]);
+  });
+
+  it('keep-order leaves PXE first and still boots the disk once', async () => {
+    await firmware(['PXE', 'Ubuntu']);
+    const { state } = await apply({ policy: 'keep-order' });
+    expect(state).toMatchObject({ order: [0, 1, 2], next: 2 });
+  });
+
+  it('as efibootset: what was booted goes to the end, «hookos» goes', async () => {
+    await firmware(['PXE', 'HookOS installer', 'Ubuntu']);
+    const { state } = await apply({ demoteCurrent: true, removeLabels: ['hookos'] });
+    expect(state.order).toEqual([3, 2, 0]);
+    expect(state.entries.has(1)).toBe(false);
+    expect(state.entries.get(0)?.attributes).toBe(1);
+  });
+
+  it('works on a firmware without any entry', async () => {
+    expect((await apply()).state).toMatchObject({ order: [0], next: 0 });
+  });
+
+  it('makes the entry before it is in the order, and removes last, so that a power cut leaves a bootable machine', async () => {
+    await firmware(['PXE', 'Kindling']);
+    const names = planBootOrder(await readBootState(efi), wanted).changes.map(({ name }) => name);
+    expect(names).toEqual(['Boot0002', 'BootNext', 'BootOrder', 'Boot0001']);
+  });
+
+  it('an entry whose device path is the same is ours even from an older file', async () => {
+    const option = {
+      attributes: 1,
+      description: 'Kindling',
+      devicePath: pathToLoader(drive, wanted.loader),
+      optionalData: Buffer.alloc(0),
+    };
+    await efi.write('Boot0007', encodeLoadOption(option));
+    expect((await apply()).plan.entry).toBe(7);
+  });
+});
+
+describe('a firmware that does not cooperate', () => {
+  const failing = (code: string): EfiVariables => ({
+    ...efi,
+    write: async (name) => {
+      throw new KindlingError(code === 'ENOSPC' ? 'KND_NVRAM_FULL' : 'KND_NVRAM_READ_ONLY', name);
+    },
+  });
+
+  it.each([
+    ['ENOSPC', 'KND_NVRAM_FULL'],
+    ['EROFS', 'KND_NVRAM_READ_ONLY'],
+  ])('%s is named %s', async (errno, code) => {
+    const plan = planBootOrder(await readBootState(efi), wanted);
+    expect(await applyBootPlan(failing(errno), plan)).toMatchObject({ code });
+  });
+
+  it('one that forgets what it was told is found out', async () => {
+    const plan = planBootOrder(await readBootState(efi), wanted);
+    const forgetful: EfiVariables = { ...efi, write: async () => {} };
+    expect(await applyBootPlan(forgetful, plan)).toMatchObject({ code: 'KND_NVRAM_READ_ONLY' });
+  });
+});
+
+describe('the loader on the system partition', () => {
+  const put = async (...files: string[]) => {
+    for (const file of files) {
+      await mkdir(path.join(directory, path.dirname(file)), { recursive: true });
+      await writeFile(path.join(directory, file), file);
+    }
+  };
+  const prepare = (wantedLoader?: string) =>
+    prepareLoaders(directory, { wanted: wantedLoader, mayCopy: true, architecture: 'x64' });
+
+  it('at the removable path is left alone, and a shim is what the entry names', async () => {
+    await put('EFI/BOOT/BOOTX64.EFI', 'EFI/ubuntu/shimx64.efi', 'EFI/ubuntu/grubx64.efi');
+    expect(await prepare()).toEqual({ loader: '\\EFI\\ubuntu\\shimx64.efi', removable: 'was there' });
+    expect(await readFile(path.join(directory, 'EFI/BOOT/BOOTX64.EFI'), 'utf8')).toBe('EFI/BOOT/BOOTX64.EFI');
+  });
+
+  it('is copied to the removable path if none is there, a shim with what it starts', async () => {
+    await put('EFI/ubuntu/shimx64.efi', 'EFI/ubuntu/grubx64.efi', 'EFI/ubuntu/mmx64.efi');
+    expect(await prepare()).toEqual({ loader: '\\EFI\\ubuntu\\shimx64.efi', removable: 'copied' });
+    expect((await readdir(path.join(directory, 'EFI/BOOT'))).sort()).toEqual([
+      'BOOTX64.EFI',
+      'grubx64.efi',
+      'mmx64.efi',
+    ]);
+  });
+
+  it('may be a unified kernel image alone', async () => {
+    await put('EFI/Linux/linux-6.12.efi');
+    expect(await prepare()).toMatchObject({ loader: '\\EFI\\Linux\\linux-6.12.efi', removable: 'copied' });
+  });
+
+  it('that was named must be there', async () => {
+    await put('EFI/BOOT/BOOTX64.EFI');
+    await expect(prepare('\\EFI\\x.efi')).rejects.toMatchObject({ code: 'KND_LOADER_NONE' });
+    expect(await prepare('\\efi\\boot\\bootx64.efi')).toMatchObject({ removable: 'was there' });
+  });
+
+  it('nowhere is said so', async () => {
+    expect(await prepare()).toEqual({ loader: '\\EFI\\BOOT\\BOOTX64.EFI', removable: 'missing' });
+  });
+});
