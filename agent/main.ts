@@ -24,6 +24,10 @@ const COMMANDS: Record<string, { summary: string; start: (args: string[]) => Pro
     summary: 'print the effective config and where each value came from',
     start: async (args) => (await import('./config/print-config.ts')).printConfig(args),
   },
+  run: {
+    summary: 'onboard, fetch work and do it (the network is up already)',
+    start: async (args) => (await import('./run-command.ts')).runCommand(args),
+  },
 };
 
 async function main([name, ...args]: string[]): Promise<number> {

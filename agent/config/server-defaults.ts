@@ -11,7 +11,6 @@ const OFFERED = [
   'tinkStack',
   'releaseServer',
   'registryServer',
-  'loggingServer',
 ] as const satisfies readonly SettingName[];
 
 /**

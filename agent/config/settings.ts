@@ -23,7 +23,7 @@ export interface Setting<T> {
   parse: ParseValue<T>;
   /** Names whose value means the opposite (DISABLE_…). */
   negated?: readonly string[];
-  default?: T;
+  default?: NoInfer<T>;
   /** Never shown. */
   isSecret?: boolean;
   /** A name that is there but empty: 'none' switches off what a lower source says; otherwise it is as if absent. */
@@ -31,7 +31,7 @@ export interface Setting<T> {
 }
 
 const setting = <T>(value: Setting<T>): Setting<T> => value;
-const withDefault = <T>(value: Setting<T> & { default: T }): Setting<T> & { default: T } => value;
+const withDefault = <T>(value: Setting<T> & { default: NoInfer<T> }): Setting<T> & { default: T } => value;
 
 /**
  * Every setting of the agent, and every name under which a real orchestrator, boot script or person gives it.

@@ -12,6 +12,11 @@ const RENEW_AFTER = 0.8;
 const SKEW_MS = 5 * 60_000;
 const NO_RELEASE_TOKEN = 'anonymous';
 
+/** The server has revoked what the node was given: only onboarding anew helps. */
+export function areCredentialsGone({ code }: KindlingError): boolean {
+  return code === 'KND_CREDENTIALS_REFUSED';
+}
+
 export interface CredentialsOptions {
   network: Network;
   /** KEYCLOAK_URL as it is written in env_config. */

@@ -1,6 +1,7 @@
 import type { HandOver, ProgressEvent } from '../../protocol/action-events.ts';
 import { KindlingError, toErrorReport } from '../../protocol/error.ts';
 import { retryUntilItWorks, type Waiting } from '../connection/retry.ts';
+import { areCredentialsGone } from '../credentials/credentials.ts';
 import type { Log } from '../report/log.ts';
 import { type Executed, type Executor, failureText } from './execute-action.ts';
 import { decideResume, type Journal, type Outcome } from './journal.ts';
@@ -112,7 +113,7 @@ function reportUntilAccepted(
         throw await around.explain(what, error);
       }
     },
-    { name: what, signal: around.signal, onFailure: around.onWaiting },
+    { name: what, signal: around.signal, onFailure: around.onWaiting, isFinal: areCredentialsGone },
   );
 }
 

@@ -1,5 +1,6 @@
 import type { HandOver } from '../../protocol/action-events.ts';
 import { retryUntilItWorks } from '../connection/retry.ts';
+import { areCredentialsGone } from '../credentials/credentials.ts';
 import { pause } from '../system/wait.ts';
 import type { AnyDialect } from './any-dialect.ts';
 import { type ActionSurroundings, performAction } from './perform-action.ts';
@@ -11,12 +12,16 @@ export interface WorkLoopOptions extends Omit<ActionSurroundings, 'server'> {
   onIdle: (actionsDone: number) => void;
   /** End when there is no more work after at least one action. */
   isOnce: boolean;
+  /** What to do when a workflow has succeeded without handing the machine over itself. */
+  whenDone: HandOver | undefined;
 }
 
 /** Asks for work and does it, one action after another, until an action hands the machine over. */
 export async function workUntilHandOver(options: WorkLoopOptions): Promise<HandOver | undefined> {
   const { server, signal, onIdle, isOnce, pollIntervalMs } = options;
-  for (let actionsDone = 0; ; ) {
+  let actionsDone = 0;
+  let hasSucceeded = false;
+  for (;;) {
     const work = await retryUntilItWorks(
       async () => {
         try {
@@ -26,14 +31,16 @@ export async function workUntilHandOver(options: WorkLoopOptions): Promise<HandO
           throw await options.explain('asking for work', error);
         }
       },
-      { name: 'the workflow server', signal, onFailure: options.onWaiting },
+      { name: 'the workflow server', signal, onFailure: options.onWaiting, isFinal: areCredentialsGone },
     );
     if (work) {
       const performed = await performAction(work, options);
       if (performed) actionsDone += 1;
+      hasSucceeded = performed?.state === 'success';
       if (performed?.handOver && performed.state === 'success') return performed.handOver;
       continue;
     }
+    if (hasSucceeded && options.whenDone) return options.whenDone;
     if (isOnce && actionsDone > 0) return undefined;
     onIdle(actionsDone);
     await pause(pollIntervalMs * (0.85 + Math.random() * 0.3), signal);

@@ -1,0 +1,42 @@
+import { retryUntilItWorks } from '../connection/retry.ts';
+import type { OnboardOptions } from '../onboarding/onboard.ts';
+import { type Onboarded, onboard } from '../onboarding/onboard.ts';
+import { CredentialFiles } from './credential-files.ts';
+import { areCredentialsGone, Credentials } from './credentials.ts';
+
+/** Client id and secret of an earlier run of the agent in this boot, if there are any: a server onboards a node only once. */
+function storedCredentials(files: CredentialFiles): Onboarded | undefined {
+  const clientId = files.read('clientId');
+  const clientSecret = files.read('clientSecret');
+  const projectId = files.read('projectId');
+  if (clientId === undefined || clientSecret === undefined || projectId === undefined) return undefined;
+  return { projectId, grant: { kind: 'client', clientId, clientSecret } };
+}
+
+/** Onboards the node (unless it is) and gets its first tokens, however long that takes. */
+export async function obtainCredentials(
+  options: OnboardOptions & { keycloak: string; isAnew: boolean },
+): Promise<Credentials> {
+  const { config, network, log, signal } = options;
+  const files = new CredentialFiles(config.credentialsFolder);
+  const stored = options.isAnew ? undefined : storedCredentials(files);
+  if (stored) log.info('credentials of an earlier run are still there');
+  const onboarded = stored ?? (await onboard(options));
+  const { grant, projectId } = onboarded;
+  files.write({
+    projectId,
+    ...(grant.kind === 'client' ? { clientId: grant.clientId, clientSecret: grant.clientSecret } : {}),
+  });
+  const tls = config.tls ? 'verified' : 'off';
+  const { keycloak } = options;
+  const credentials = new Credentials({ network, keycloak, tls, files, log, projectId }, grant);
+  if (onboarded.token) credentials.adopt(onboarded.token);
+  await retryUntilItWorks(() => credentials.renew(), {
+    name: `an access token from ${keycloak}`,
+    signal,
+    onFailure: options.onWaiting,
+    isFinal: areCredentialsGone,
+  });
+  log.info({ projectId }, 'Credentials written successfully.');
+  return credentials;
+}

@@ -1,0 +1,33 @@
+import { KindlingError } from '../../protocol/error.ts';
+import type { Inventory } from '../../protocol/inventory.ts';
+import { parseEndpoint } from '../connection/endpoint.ts';
+import { explainCallError, httpStatusError } from '../connection/explain.ts';
+import { fetchText, type Network } from '../connection/network.ts';
+
+/** Shows the machine to a Kindling server. Gives the id the server knows it by, or undefined if the server is not one of ours. */
+export async function reportDiscovery(
+  network: Network,
+  server: string,
+  inventory: Inventory,
+  signal?: AbortSignal,
+): Promise<string | undefined> {
+  const endpoint = parseEndpoint(server, 'verified');
+  const body = JSON.stringify(inventory);
+  const what = 'the discovery report';
+  const response = await fetchText(network, `${server}/api/v1/discovery`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) },
+    body,
+    ...(signal ? { signal } : {}),
+  }).catch(async (error: unknown) => {
+    signal?.throwIfAborted();
+    throw await explainCallError(network, endpoint, what, error);
+  });
+  if (response.status === 404) return undefined;
+  if (response.status !== 200) throw httpStatusError(endpoint, what, response.status);
+  const { nodeId } = JSON.parse(response.body) as { nodeId?: unknown };
+  if (typeof nodeId !== 'string') {
+    throw new KindlingError('KND_SERVER_PROTOCOL', `${what}: the server’s answer holds no nodeId`);
+  }
+  return nodeId;
+}

@@ -1,0 +1,218 @@
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { handOver } from '../actions/hand-over.ts';
+import type { HandOver } from '../protocol/action-events.ts';
+import { KindlingError } from '../protocol/error.ts';
+import type { Inventory } from '../protocol/inventory.ts';
+import type { Config, ResolvedConfig } from './config/resolve-config.ts';
+import { withServerDefaults } from './config/server-defaults.ts';
+import { explainCallError } from './connection/explain.ts';
+import { addExtraHosts } from './connection/extra-hosts.ts';
+import { createNetwork, type Network, openChannel } from './connection/network.ts';
+import { retryUntilItWorks } from './connection/retry.ts';
+import type { Credentials } from './credentials/credentials.ts';
+import { obtainCredentials } from './credentials/obtain.ts';
+import { startLocalFront } from './local-front/local-front.ts';
+import { type Console, openConsoles } from './onboarding/console.ts';
+import { decideNodeFacts, type NodeFacts } from './onboarding/node-facts.ts';
+import { reportDiscovery } from './report/discovery.ts';
+import { reportBootKpis } from './report/kpi.ts';
+import { type AgentStatus, Reporting } from './report/reporting.ts';
+import { kindlingSink, otlpSink } from './report/sinks.ts';
+import { AnyDialect } from './workflow/any-dialect.ts';
+import { toAgentAttributes } from './workflow/attributes.ts';
+import { WorkflowChannel } from './workflow/channel.ts';
+import { decideWorkflowEndpoint } from './workflow/decide-endpoint.ts';
+import { createExecutor, type Executor } from './workflow/execute-action.ts';
+import { Journal } from './workflow/journal.ts';
+import { progressText } from './workflow/progress-reporter.ts';
+import { workUntilHandOver } from './workflow/work-loop.ts';
+
+export interface AgentOptions {
+  resolved: ResolvedConfig;
+  takeInventory: () => Promise<Inventory>;
+  signal?: AbortSignal;
+  /** What the agent is doing or waiting for, for a screen. */
+  onStatus?: (status: AgentStatus) => void;
+  /** The log as a person reads it. */
+  onHumanLine?: (line: string) => void;
+  /** The rest is for the fleet simulator and tests. */
+  executor?: Executor;
+  openConsoles?: () => Console[];
+  handOver?: (how: HandOver) => Promise<void>;
+  /** Makes waiting between onboarding questions shorter; 1 in production. */
+  pace?: number;
+}
+
+interface Agent {
+  options: AgentOptions;
+  config: Config;
+  network: Network;
+  reporting: Reporting;
+  inventory: Inventory;
+  facts: () => NodeFacts;
+}
+
+/**
+ * The agent, start to end:
+ * 1 read config  2 identify and take inventory  3 show the node to the server  4 onboard → credentials
+ * 5 get work  6 run each action, report  7 hand over
+ * It never gives up while a person could still fix the other side.
+ */
+export async function runAgent(options: AgentOptions): Promise<void> {
+  const startedAt = Date.now();
+  const resolved = withServerDefaults(options.resolved);
+  const { config } = resolved;
+  const reporting = new Reporting({
+    config,
+    onHumanLine: options.onHumanLine,
+    onStatus: options.onStatus,
+  });
+  const stop = new AbortController();
+  const signal = AbortSignal.any([stop.signal, ...(options.signal ? [options.signal] : [])]);
+  try {
+    for (const warning of resolved.warnings) reporting.log.warn(warning);
+    if (config.extraHosts) addExtraHosts(config.extraHosts);
+    const network = createNetwork(config);
+
+    reporting.doing('taking inventory');
+    const inventory = await options.takeInventory();
+    reporting.log.setBindings({ node: inventory.identity.nodeId });
+    reportBootKpis(reporting.log, resolved.stamps, startedAt);
+    const facts = () => decideNodeFacts(config, inventory.identity, networkInterfaces());
+    const agent: Agent = { options: { ...options, signal }, config, network, reporting, inventory, facts };
+
+    void showToServer(agent);
+    const how = await onboardAndWork(agent);
+
+    if (how) {
+      reporting.log.info(`handing over: ${how.kind}`);
+      await reporting.end();
+      await (options.handOver ?? handOver)(how);
+    }
+  } finally {
+    await reporting.end();
+    stop.abort(new Error('the agent has ended'));
+  }
+}
+
+/** In the background: a server that is away must not hold up the rest. Our servers get the log from here on. */
+async function showToServer({ options, config, network, reporting, inventory }: Agent): Promise<void> {
+  const { server } = config;
+  if (server === undefined) return;
+  const nodeId = await retryUntilItWorks(() => reportDiscovery(network, server, inventory, options.signal), {
+    name: `the discovery report to ${server}`,
+    signal: options.signal,
+    onFailure: reporting.waiting,
+  }).catch((error: unknown) => {
+    if (!options.signal?.aborted) reporting.log.warn(`no discovery report: ${String(error)}`);
+    return undefined;
+  });
+  if (nodeId !== undefined) reporting.shipTo(kindlingSink(network, server, nodeId, reporting.stream));
+}
+
+/** Onboards and works; if the server has revoked the node's credentials meanwhile, does it all again. */
+async function onboardAndWork(agent: Agent): Promise<HandOver | undefined> {
+  for (let isAnew = false; ; isAnew = true) {
+    const round = new AbortController();
+    const signal = AbortSignal.any([round.signal, ...(agent.options.signal ? [agent.options.signal] : [])]);
+    try {
+      const credentials = await onboardNode(agent, isAnew);
+      if (credentials) {
+        void credentials.keepFresh(signal);
+        shipToCollector(agent, credentials);
+      }
+      return await work(agent, credentials);
+    } catch (error) {
+      if (!(error instanceof KindlingError) || error.code !== 'KND_CREDENTIALS_REFUSED') throw error;
+      agent.reporting.log.warn({ code: error.code, hint: error.hint }, `onboarding anew: ${error.message}`);
+    } finally {
+      round.abort(new Error('this round is over'));
+    }
+  }
+}
+
+/** Undefined where the orchestrator knows no onboarding (plain Tinkerbell). */
+async function onboardNode(agent: Agent, isAnew: boolean): Promise<Credentials | undefined> {
+  const { config, network, reporting, facts, options } = agent;
+  if (config.onboardingStream === undefined) return undefined;
+  if (config.keycloak === undefined) {
+    throw new KindlingError('KND_CONFIG_MISSING', 'env_config has onboarding_stream_svc but no KEYCLOAK_URL');
+  }
+  reporting.doing(`onboarding at ${config.onboardingStream}`);
+  const { uuid, serial, mac, ip } = facts();
+  reporting.log.info({ uuid, serial, mac, ip }, 'this is what the onboarding server is told');
+  // As in the original, TIMEOUT counts only with DEBUG=true.
+  const deadline = config.debug ? [AbortSignal.timeout(config.timeout)] : [];
+  return obtainCredentials({
+    config,
+    network,
+    log: reporting.log,
+    facts,
+    isAnew,
+    keycloak: config.keycloak,
+    openConsoles: options.openConsoles ?? openConsoles,
+    onWaiting: reporting.waiting,
+    signal: AbortSignal.any([...deadline, ...(options.signal ? [options.signal] : [])]),
+    pace: options.pace,
+  });
+}
+
+function shipToCollector(
+  { config, network, reporting, facts, inventory }: Agent,
+  credentials: Credentials,
+): void {
+  if (config.loggingServer === undefined) return;
+  reporting.shipTo(
+    otlpSink({
+      network,
+      loggingServer: config.loggingServer,
+      tls: config.tls ? 'verified' : 'off',
+      source: { hostGuid: facts().uuid, nodeId: inventory.identity.nodeId, stream: reporting.stream },
+      projectId: credentials.projectId,
+      accessToken: () => credentials.accessToken(),
+    }),
+  );
+}
+
+async function work(agent: Agent, credentials: Credentials | undefined): Promise<HandOver | undefined> {
+  const { config, network, reporting, inventory, facts, options } = agent;
+  const { log } = reporting;
+  const { endpoint, sendsToken } = decideWorkflowEndpoint(config);
+  const client = openChannel(network, endpoint);
+  const front = await startLocalFront({
+    config,
+    network,
+    log,
+    token: async (kind) => (kind === 'access' ? credentials?.accessToken() : credentials?.releaseToken()),
+    renewToken: async (kind, rejected) => credentials?.renew(kind === 'access' ? rejected : undefined),
+  });
+  const workerId = facts().mac;
+  const server = new AnyDialect({
+    channel: new WorkflowChannel(client, sendsToken ? credentials : undefined),
+    workerId,
+    attributes: toAgentAttributes(inventory),
+    dialect: config.dialect,
+    onDetected: (dialect) => log.info({ dialect, workerId }, `the workflow server speaks ${dialect}`),
+  });
+  try {
+    reporting.doing('asking for work');
+    return await workUntilHandOver({
+      server,
+      executor: options.executor ?? createExecutor(front.rewrite),
+      journal: new Journal(join(config.stateFolder, 'journal.jsonl')),
+      explain: (what, error) => explainCallError(network, endpoint, what, error),
+      log,
+      pollIntervalMs: config.pollInterval,
+      isOnce: config.once,
+      whenDone: config.handOver === 'reboot' ? { kind: 'reboot' } : undefined,
+      onIdle: () => reporting.doing('waiting for a workflow'),
+      onWaiting: reporting.waiting,
+      onProgress: ({ name }, progress) => reporting.doing(`${name}: ${progressText(progress)}`),
+      signal: options.signal,
+    });
+  } finally {
+    await front.close();
+    client.close();
+  }
+}
