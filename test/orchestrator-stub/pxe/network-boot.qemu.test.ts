@@ -1,0 +1,117 @@
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { ensureMicroOs, type MicroOs } from '../../../initrd/index.ts';
+import { ensureIpxe } from '../../../ipxe/debian-ipxe.ts';
+import { renderBootScript, renderChainScript } from '../../../ipxe/render-script.ts';
+import { bootMachine } from '../../qemu/machine.ts';
+import type { MachineSpec } from '../../qemu/machine-spec.ts';
+import { type Bridge, createTestNetwork } from '../../qemu/network.ts';
+import { makeFolder, removeFolder } from '../../qemu/processes.ts';
+
+const CLI = join(import.meta.dirname, '../../../orchestrator-stub/cli/main.ts');
+const HTTP_PORT = 8080;
+/** The first words of the Micro-OS's init, whatever the agent says later. */
+const MICRO_OS_IS_UP = /KINDLING-STAGE|kindling-agent 0/;
+
+const WITHOUT_PXE = ['IPv4PXESupport', 'IPv6PXESupport'].map((name) => ({
+  name: `opt/org.tianocore/${name}`,
+  string: 'no',
+}));
+
+let microOs: MicroOs;
+let ipxe: string;
+beforeAll(async () => {
+  microOs = await ensureMicroOs('minimal');
+  ipxe = await ensureIpxe();
+});
+
+/** A site on a bridge: `kindling pxe` with our iPXE, a plain web server with script and Micro-OS, the customer's dnsmasq. */
+async function startSite(bridge: Bridge, ...flags: string[]): Promise<Disposable & { log: () => string }> {
+  const folder = makeFolder('site');
+  const web = join(folder, 'web');
+  const tftp = join(folder, 'tftp');
+  mkdirSync(web);
+  mkdirSync(tftp);
+  const base = `http://${bridge.hostAddress}:${HTTP_PORT}`;
+  for (const name of ['undionly.kpxe', 'ipxe.efi', 'snponly.efi']) {
+    copyFileSync(join(ipxe, name), join(tftp, name));
+    copyFileSync(join(ipxe, name), join(web, name));
+  }
+  writeFileSync(join(tftp, 'autoexec.ipxe'), renderChainScript(`${base}/boot.ipxe`));
+  copyFileSync(join(tftp, 'autoexec.ipxe'), join(web, 'autoexec.ipxe'));
+  copyFileSync(microOs.kernel, join(web, 'vmlinuz-x86_64'));
+  copyFileSync(microOs.initramfs, join(web, 'initramfs-x86_64'));
+  writeFileSync(
+    join(web, 'boot.ipxe'),
+    renderBootScript({
+      kernelUrl: `${base}/vmlinuz-x86_64`,
+      initramfsUrl: `${base}/initramfs-x86_64`,
+      grpcAuthority: `${bridge.hostAddress}:42113`,
+      consoles: ['ttyS0,115200'],
+    }),
+  );
+
+  let log = '';
+  const ready = Promise.withResolvers<void>();
+  bridge.namespace.start('busybox', ['httpd', '-f', '-p', `${bridge.hostAddress}:${HTTP_PORT}`, '-h', web]);
+  const pxe = bridge.namespace.start(
+    process.execPath,
+    [CLI, 'pxe', '--interface', bridge.name, '--tftp-root', tftp, '--script', `${base}/boot.ipxe`, ...flags],
+    (text) => {
+      log += text;
+      if (log.includes('serving')) ready.resolve();
+    },
+  );
+  pxe.on('close', () => ready.reject(new Error(`kindling pxe ended: ${log}`)));
+  await ready.promise;
+  const customer = await bridge.addHost(2);
+  await customer.startDnsmasq([`dhcp-range=${bridge.address(100)},${bridge.address(150)},255.255.255.0,1h`]);
+  return { log: () => log, [Symbol.dispose]: () => removeFolder(folder) };
+}
+
+const machine = (bridge: Bridge, spec: MachineSpec): MachineSpec => ({
+  memoryMb: 768,
+  cpus: 1,
+  nics: [
+    {
+      model: 'virtio',
+      mac: '52:54:00:05:00:01',
+      network: bridge,
+      ...(spec.firmware === 'seabios' ? { optionRom: true } : {}),
+    },
+  ],
+  ...spec,
+});
+
+describe('a machine with an empty disk, beside the customer’s DHCP server', () => {
+  it('boots the Micro-OS by UEFI PXE: proxy offer, TFTP, iPXE, our scripts', async () => {
+    await using network = await createTestNetwork();
+    using site = await startSite(network.bridge, '--mode', 'auto-proxy');
+    await using node = await bootMachine(machine(network.bridge, { firmware: 'ovmf' }));
+    await node.console.waitFor(/Kindling: net0 has 10\.77\.0\.1\d\d/, { timeoutMs: 90_000 });
+    await node.console.waitFor(MICRO_OS_IS_UP, { timeoutMs: 90_000 });
+    expect(site.log()).toMatch(/tftp .* ipxe\.efi: complete, \d+ bytes/);
+  });
+
+  it('boots it by UEFI HTTP boot', async () => {
+    await using network = await createTestNetwork();
+    using _site = await startSite(network.bridge, '--mode', 'auto-proxy');
+    await using node = await bootMachine(
+      machine(network.bridge, { firmware: 'ovmf', firmwareConfig: WITHOUT_PXE }),
+    );
+    await node.console.waitFor(/HTTP Boot over IPv4/, { timeoutMs: 60_000 });
+    await node.console.waitFor(/Kindling: net0 has 10\.77\.0\.1\d\d/, { timeoutMs: 90_000 });
+    await node.console.waitFor(MICRO_OS_IS_UP, { timeoutMs: 90_000 });
+  });
+
+  it('boots it by BIOS PXE', async () => {
+    await using network = await createTestNetwork();
+    using _site = await startSite(network.bridge, '--mode', 'auto-proxy', '--foreign-ipxe-runs-script');
+    await using node = await bootMachine(
+      machine(network.bridge, { firmware: 'seabios', chipset: 'pc', serialFirmware: true }),
+    );
+    await node.console.waitFor(/Kindling: loading .*vmlinuz/, { timeoutMs: 90_000 });
+    await node.console.waitFor(MICRO_OS_IS_UP, { timeoutMs: 90_000 });
+  });
+});
