@@ -2,7 +2,9 @@ import { KindlingError } from '../protocol/error.ts';
 import type { Action } from './action.ts';
 import { bootOrder, efibootset } from './boot-order/boot-order.ts';
 import { cexec } from './cexec/cexec.ts';
+import { cloudInit } from './cloud-init/cloud-init.ts';
 import { eraseDisks } from './erase/erase-disks.ts';
+import { firstBootReport } from './first-boot-report/first-boot-report.ts';
 import { image2disk, iso2disk, qemuimg2disk } from './image2disk/image2disk.ts';
 import { reboot } from './reboot.ts';
 import { secureBootFlag } from './secure-boot-flag.ts';
@@ -17,6 +19,8 @@ export const CATALOG: readonly Action[] = [
   iso2disk,
   writefile,
   cexec,
+  cloudInit,
+  firstBootReport,
   efibootset,
   bootOrder,
   reboot,

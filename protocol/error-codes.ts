@@ -72,6 +72,12 @@ export const ERROR_CODES = {
     meaning: 'Variables of an action are missing or wrong; nothing was touched.',
     hint: 'Run kindling-agent action <name> --help for what it takes.',
   },
+  KND_CLOUD_INIT_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A cloud-init configuration is wrong; nothing was written.',
+    hint: 'Correct what the message names; it gives the lines.',
+  },
   KND_COMMAND_LINE: {
     exit: 2,
     retryable: false,

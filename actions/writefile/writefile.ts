@@ -1,10 +1,7 @@
-import { chmod, chown, mkdir, open, rename, rm, stat } from 'node:fs/promises';
-import path from 'node:path';
-import { KindlingError } from '../../protocol/error.ts';
 import { defineAction } from '../action.ts';
 import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
-import { pathInRoot } from '../mounts/path-in-root.ts';
+import { placeFile } from '../target-root/place-file.ts';
 import { substitute } from './substitute.ts';
 
 export const writefile = defineAction({
@@ -54,10 +51,15 @@ export const writefile = defineAction({
       };
     }
     const mounted = await mountFilesystem(context, target.device, { fsType });
-    const file = await pathInRoot(mounted.target, variables.DEST_PATH);
     const contents = substitute(variables.CONTENTS, target.disk?.path ?? target.device, target.suffix);
-    await makeDirectories(mounted.target, path.dirname(file), variables);
-    await replaceFile(file, contents, variables);
+    await placeFile(mounted.target, {
+      path: variables.DEST_PATH,
+      contents,
+      mode: variables.MODE,
+      directoryMode: variables.DIRMODE,
+      uid: variables.UID,
+      gid: variables.GID,
+    });
     await mounted.unmount();
     return {
       summary: `wrote ${variables.DEST_PATH} (${Buffer.byteLength(contents)} bytes) on ${target.device}`,
@@ -65,51 +67,3 @@ export const writefile = defineAction({
     };
   },
 });
-
-interface Ownership {
-  UID: number;
-  GID: number;
-  MODE: number;
-  DIRMODE: number;
-}
-
-/** Makes the missing directories between root and `directory`; ones that exist keep their owner and mode. */
-async function makeDirectories(
-  root: string,
-  directory: string,
-  { UID, GID, DIRMODE }: Ownership,
-): Promise<void> {
-  if (directory === root) return;
-  const existing = await stat(directory).catch(() => undefined);
-  if (existing?.isDirectory()) return;
-  if (existing) {
-    throw new KindlingError(
-      'KND_PATH_INVALID',
-      `${directory.slice(root.length)} exists and is not a directory`,
-    );
-  }
-  await makeDirectories(root, path.dirname(directory), { UID, GID, DIRMODE, MODE: 0 });
-  await mkdir(directory);
-  await chown(directory, UID, GID);
-  await chmod(directory, DIRMODE);
-}
-
-/** The new content is complete on the disk before it takes the old one's place: a kill leaves one or the other. */
-async function replaceFile(file: string, contents: string, { UID, GID, MODE }: Ownership): Promise<void> {
-  const temporary = `${file}.kindling-new`;
-  const existing = await stat(file).catch(() => undefined);
-  if (existing?.isDirectory()) {
-    throw new KindlingError('KND_PATH_INVALID', `${path.basename(file)} is a directory in the target`);
-  }
-  await rm(temporary, { force: true });
-  const handle = await open(temporary, 'wx', 0o600);
-  try {
-    await handle.writeFile(contents);
-    await handle.chown(UID, GID);
-    await handle.chmod(MODE);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(temporary, file);
-}

@@ -21,7 +21,7 @@ async function asDisk(loop: LoopDisk): Promise<Disk> {
 /** A used disk: GPT, LUKS in the first partition, ext4 in the second, secret text in the middle. */
 async function usedDisk(): Promise<LoopDisk> {
   const loop = await loopDisk(192 << 20);
-  await execa('sgdisk', ['-n1:2048:+32M', '-n2:0:0', loop.device]);
+  await execa('sfdisk', ['--quiet', loop.device], { input: 'label: gpt\nsize=32M\n,\n' });
   const second = await execa('losetup', ['--find', '--show', '-o', String(33 << 20), loop.device]);
   await execa('mke2fs', ['-q', '-t', 'ext4', second.stdout, '64M']);
   await execa('losetup', ['-d', second.stdout]);

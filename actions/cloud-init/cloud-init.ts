@@ -1,0 +1,97 @@
+import { access } from 'node:fs/promises';
+import path from 'node:path';
+import { KindlingError } from '../../protocol/error.ts';
+import { defineAction } from '../action.ts';
+import { findTargetFilesystem, type TargetFilesystem } from '../disks/target-filesystem.ts';
+import { mountFilesystem } from '../mounts/mount.ts';
+import { placeFile } from '../target-root/place-file.ts';
+import { checkMetaData, checkNetworkConfig, checkUserData } from './check-user-data.ts';
+import { seedFiles } from './seed-files.ts';
+
+export const cloudInit = defineAction({
+  name: 'cloud-init',
+  aliases: [],
+  summary: 'Gives the installed system its cloud-init configuration, checked and in the right place',
+  destroysData: false,
+  mayRunAgain: true,
+  parameters: {
+    DEST_DISK: {
+      type: 'absolute-path',
+      description: 'The root partition; without it that of the target disk',
+    },
+    FS_TYPE: { type: 'text', description: 'Filesystem type; without it what is found there' },
+    USER_DATA: {
+      type: 'text',
+      required: true,
+      pattern: /\S/,
+      secret: true,
+      description: 'User data; starts with #cloud-config or another header',
+    },
+    META_DATA: { type: 'text', description: 'Meta-data (YAML mapping)' },
+    NETWORK_CONFIG: { type: 'text', description: 'Network configuration, version 1 or 2' },
+    VENDOR_DATA: { type: 'text', secret: true, description: 'Vendor data' },
+    HOSTNAME: {
+      type: 'text',
+      pattern: /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/,
+      description: 'Name of the node',
+    },
+    INSTANCE_ID: {
+      type: 'text',
+      description: 'Instance id; without it one that changes with the configuration',
+    },
+    TARGET_KIND: {
+      type: 'choice',
+      choices: ['auto', 'mutable', 'immutable'],
+      default: 'auto',
+      description: 'Whether /var of the installed system lasts; auto recognises Edge Microvisor systems',
+    },
+  },
+  notes: [
+    'Mutable systems get a NoCloud seed in `/var/lib/cloud/seed/nocloud`; immutable ones the same data inline in `/etc/cloud/cloud.cfg.d/99-kindling.cfg`, one file, because of two files with a `runcmd` cloud-init reads only the one that sorts last.',
+    'The configuration is checked before it is written: header, YAML, names of modules, and the shapes of `write_files`, `runcmd`, `users`. On immutable systems it must be in place before `fde_dmv` seals the root.',
+  ],
+  async run(variables, context) {
+    const problems = [
+      ...checkUserData(variables.USER_DATA).map((problem) => `USER_DATA ${problem}`),
+      ...(variables.NETWORK_CONFIG ? checkNetworkConfig(variables.NETWORK_CONFIG) : []).map(
+        (problem) => `NETWORK_CONFIG ${problem}`,
+      ),
+      ...(variables.META_DATA ? checkMetaData(variables.META_DATA) : []).map(
+        (problem) => `META_DATA ${problem}`,
+      ),
+    ];
+    if (problems.length > 0) {
+      throw new KindlingError('KND_CLOUD_INIT_INVALID', problems.join('; '), { evidence: { problems } });
+    }
+    const target = await findTargetFilesystem(context, variables.DEST_DISK);
+    const mounted = await mountFilesystem(context, target.device, {
+      fsType: variables.FS_TYPE ?? target.fsType,
+      isReadOnly: context.isDryRun,
+    });
+    const kind =
+      variables.TARGET_KIND === 'auto' ? await recogniseKind(mounted.target, target) : variables.TARGET_KIND;
+    const files = seedFiles(kind, {
+      userData: variables.USER_DATA,
+      metaData: variables.META_DATA,
+      networkConfig: variables.NETWORK_CONFIG,
+      vendorData: variables.VENDOR_DATA,
+      hostname: variables.HOSTNAME,
+      instanceId: variables.INSTANCE_ID,
+    });
+    if (!context.isDryRun) for (const file of files) await placeFile(mounted.target, file);
+    await mounted.unmount();
+    return {
+      summary: `${context.isDryRun ? 'would write' : 'wrote'} the cloud-init seed for a ${kind} system on ${target.device}`,
+      data: { kind, files: files.map((file) => file.path) },
+    };
+  },
+});
+
+/** Edge Microvisor images name their state partition and carry the list of what of /etc lasts. */
+async function recogniseKind(root: string, { disk }: TargetFilesystem): Promise<'mutable' | 'immutable'> {
+  if (disk?.partitions.some(({ partLabel }) => partLabel === 'edge_persistent')) return 'immutable';
+  return access(path.join(root, 'etc/layout.env')).then(
+    () => 'immutable',
+    () => 'mutable',
+  );
+}
