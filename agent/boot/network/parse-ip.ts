@@ -104,7 +104,7 @@ function classfulPrefix(address: string): number {
 
 /** At colons, but an IPv6 address in brackets stays whole. */
 export function splitFields(text: string): string[] {
-  return [...text.matchAll(/(?:^|:)(\[[^\]]*\](?:\/\d+)?|[^:]*)/g)].map(([, field = '']) =>
+  return [...`:${text}`.matchAll(/:(\[[^\]]*\](?:\/\d+)?|[^:]*)/g)].map(([, field = '']) =>
     field.replace(/^\[(.*)\]/, '$1'),
   );
 }
