@@ -9,6 +9,7 @@ import { KindlingError } from '../protocol/error.ts';
 const HOUR_MS = 3_600_000;
 /** Of each kind this many entries always stay; older ones go once nobody has used them for a while. */
 const KEEP_NEWEST = 8;
+const KEEP_NEWEST_PACKAGES = 200;
 const KEEP_USED_WITHIN_MS = 2 * HOUR_MS;
 const OTHER_BUILDER_DEADLINE_MS = HOUR_MS / 2;
 
@@ -48,7 +49,7 @@ export async function cached(
   } finally {
     await unlock();
   }
-  await prune(kindFolder, entry);
+  await prune(kindFolder, entry, kind === 'debian' ? KEEP_NEWEST_PACKAGES : KEEP_NEWEST);
   return entry;
 }
 
@@ -103,7 +104,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function prune(kindFolder: string, keep: string): Promise<void> {
+async function prune(kindFolder: string, keep: string, keepNewest: number): Promise<void> {
   const entries: { path: string; usedAt: number }[] = [];
   for (const name of await readdir(kindFolder)) {
     const path = join(kindFolder, name);
@@ -111,6 +112,6 @@ async function prune(kindFolder: string, keep: string): Promise<void> {
     if (info && path !== keep && !name.endsWith('.lock')) entries.push({ path, usedAt: info.mtimeMs });
   }
   entries.sort((a, b) => b.usedAt - a.usedAt);
-  for (const { path, usedAt } of entries.slice(KEEP_NEWEST))
+  for (const { path, usedAt } of entries.slice(keepNewest))
     if (Date.now() - usedAt > KEEP_USED_WITHIN_MS) await rm(path, { recursive: true, force: true });
 }

@@ -1,3 +1,5 @@
+export { packDropin } from './dropin.ts';
 export { ensureAgent } from './executable/agent-executable.ts';
-export type { Profile } from './micro-os/contents.ts';
+export { PROFILES, type Profile } from './micro-os/contents.ts';
+export { explainTable } from './micro-os/explain.ts';
 export { ensureMicroOs, type MicroOs } from './micro-os/micro-os.ts';

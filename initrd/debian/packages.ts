@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { execa } from 'execa';
 import { KindlingError } from '../../protocol/error.ts';
 import { cached, hashOf, hashOfFile } from '../build-cache.ts';
+import { runTool } from '../build-tool.ts';
 
 /** One Debian package as apt would download it now. */
 export interface DebianPackage {
@@ -34,7 +34,7 @@ export async function unpackPackage(debian: DebianPackage): Promise<string> {
     const deb = join(downloads, file);
     if ((await hashOfFile(deb)) !== debian.sha256)
       throw new KindlingError('KND_BUILD_PACKAGE', `${file} does not have the hash apt's lists give it`);
-    await execa('dpkg-deb', ['-x', deb, join(target, 'files')]);
+    await runTool('dpkg-deb', ['-x', deb, join(target, 'files')]);
     await rm(downloads, { recursive: true });
   });
   return join(folder, 'files');
@@ -47,8 +47,8 @@ export async function dependencyOf(metapackage: string, pattern: RegExp): Promis
     'apt-answers',
     { dependenciesOf: resolved, pattern: pattern.source },
     async (target) => {
-      const { stdout } = await execa('apt-cache', ['show', `${metapackage}=${resolved?.version}`]);
-      const depends = /^Depends: (.*)$/m.exec(stdout)?.[1] ?? '';
+      const answer = await runTool('apt-cache', ['show', `${metapackage}=${resolved?.version}`]);
+      const depends = /^Depends: (.*)$/m.exec(answer)?.[1] ?? '';
       const name = depends
         .split(/[,|] */)
         .map((one) => one.split(' ')[0] ?? '')
@@ -80,8 +80,7 @@ async function askApt(names: readonly string[]): Promise<DebianPackage[]> {
 
 async function aptGet(args: string[], subject: string, cwd?: string): Promise<string> {
   try {
-    const { stdout } = await execa('apt-get', ['-q', ...APT_OPTIONS, ...args], { ...(cwd ? { cwd } : {}) });
-    return stdout;
+    return await runTool('apt-get', ['-q', ...APT_OPTIONS, ...args], cwd ? { cwd } : {});
   } catch (cause) {
     throw new KindlingError('KND_BUILD_PACKAGE', `apt could not give the Debian package(s) ${subject}`, {
       cause,
@@ -91,7 +90,7 @@ async function aptGet(args: string[], subject: string, cwd?: string): Promise<st
 
 async function aptListsState(): Promise<string> {
   const lists = '/var/lib/apt/lists';
-  const names = (await readdir(lists).catch(() => [])).filter((name) => name.endsWith('_Packages'));
+  const names = (await readdir(lists).catch(() => [])).filter((name) => name.includes('_Packages'));
   const states = await Promise.all(
     names.sort().map(async (name) => [name, (await stat(join(lists, name))).mtimeMs]),
   );

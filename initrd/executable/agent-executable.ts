@@ -1,11 +1,12 @@
+import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { execa } from 'execa';
 import { KindlingError } from '../../protocol/error.ts';
 import { step } from '../../setup/step.ts';
 import { cached, hashOf } from '../build-cache.ts';
+import { runTool } from '../build-tool.ts';
 import { type DebianPackage, resolvePackages, unpackPackage } from '../debian/packages.ts';
 import { type Bundle, bundleAgent } from './bundle.ts';
 import { prepareNode } from './node-runtime.ts';
@@ -83,7 +84,7 @@ async function writeAssets(work: string, bundle: Bundle, node: string): Promise<
   }
   const cache = join(work, 'agent.cache');
   const compile = await toJavaScript(work, 'code-cache.ts');
-  await execa(node, [compile, assets['agent.cjs'] ?? '', cache]);
+  await runTool(node, [compile, assets['agent.cjs'] ?? '', cache]);
   return { ...assets, 'agent.cache': cache };
 }
 
@@ -103,7 +104,7 @@ async function joinWithNode(work: string, assets: Record<string, string>, node: 
     },
     targets: [{ nodeRange: 'node26', platform: 'linux', arch: 'x64', output }],
   };
-  await execa(process.execPath, [join(import.meta.dirname, 'pkg-sea.ts'), JSON.stringify(options)]);
+  await runTool(process.execPath, [join(import.meta.dirname, 'pkg-sea.ts'), JSON.stringify(options)]);
   return output;
 }
 
@@ -127,7 +128,7 @@ async function compileLauncher(work: string): Promise<Buffer> {
     '-fno-asynchronous-unwind-tables',
     '-Wl,--build-id=none,-z,noexecstack,-z,max-page-size=4096',
   ];
-  await execa('gcc', [
+  await runTool('gcc', [
     '-Wall',
     '-Wextra',
     '-Werror',
@@ -160,11 +161,8 @@ async function collectLibraries(
 
 async function stripped(work: string, files: string, name: string): Promise<Buffer> {
   const output = join(work, name);
-  for (const folder of LIBRARY_FOLDERS) {
-    const found = await execa('strip', ['--strip-unneeded', '-o', output, join(files, folder, name)], {
-      reject: false,
-    });
-    if (found.exitCode === 0) return readFile(output);
-  }
-  throw new KindlingError('KND_BUILD_PACKAGE', `the Debian packages do not hold ${name}`);
+  const source = LIBRARY_FOLDERS.map((folder) => join(files, folder, name)).find(existsSync);
+  if (!source) throw new KindlingError('KND_BUILD_PACKAGE', `the Debian packages do not hold ${name}`);
+  await runTool('strip', ['--strip-unneeded', '-o', output, source]);
+  return readFile(output);
 }

@@ -1,8 +1,8 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { execa } from 'execa';
 import { KindlingError } from '../../protocol/error.ts';
 import { cached, hashOfFile } from '../build-cache.ts';
+import { runTool } from '../build-tool.ts';
 import { findIcuData, trimIcuData } from './icu-data.ts';
 import { dropTypeStripper, dropUnwindTables } from './node-trim.ts';
 
@@ -19,7 +19,7 @@ export async function prepareNode(): Promise<string> {
   const recipe = await Promise.all(OWN_FILES.map((name) => hashOfFile(join(import.meta.dirname, name))));
   const folder = await cached('node-runtime', { version, size, recipe }, async (target) => {
     const node = join(target, 'node');
-    await execa('strip', ['--strip-all', '-o', node, original]);
+    await runTool('strip', ['--strip-all', '-o', node, original]);
     const program = await readFile(node);
     trimIcuData(program, { offset: findIcuData(program), size: await icuDataSize(original) });
     dropTypeStripper(program, await typeStripperSource(original));
@@ -30,8 +30,8 @@ export async function prepareNode(): Promise<string> {
 }
 
 async function icuDataSize(unstrippedNode: string): Promise<number> {
-  const { stdout } = await execa('nm', ['--print-size', '--defined-only', unstrippedNode]);
-  const size = /^[0-9a-f]+ ([0-9a-f]+) R icudt\d+_dat$/m.exec(stdout)?.[1];
+  const symbols = await runTool('nm', ['--print-size', '--defined-only', unstrippedNode]);
+  const size = /^[0-9a-f]+ ([0-9a-f]+) R icudt\d+_dat$/m.exec(symbols)?.[1];
   if (!size) throw new KindlingError('KND_BUILD_FAILED', 'this Node does not say how large its ICU data is');
   return Number.parseInt(size, 16);
 }
@@ -39,9 +39,5 @@ async function icuDataSize(unstrippedNode: string): Promise<number> {
 /** Node itself tells the text of its built-in modules, which lies in the program as it is. */
 async function typeStripperSource(node: string): Promise<string> {
   const script = "process.stdout.write(process.binding('natives')['internal/deps/amaro/dist/index'])";
-  const { stdout } = await execa(node, ['--no-deprecation', '-e', script], {
-    stripFinalNewline: false,
-    maxBuffer: 2 ** 26,
-  });
-  return stdout;
+  return runTool(node, ['--no-deprecation', '-e', script]);
 }

@@ -1,7 +1,7 @@
 import { lstat, readdir, readFile, readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { execa } from 'execa';
 import { KindlingError } from '../../protocol/error.ts';
+import { runTool } from '../build-tool.ts';
 import type { CpioEntry } from '../cpio.ts';
 import { type DebianPackage, unpackPackage } from '../debian/packages.ts';
 import { isElf, neededLibraries, readElf, SEGMENT, stringAt } from '../elf.ts';
@@ -38,7 +38,7 @@ export async function rootFiles(
   );
   const files = await toolFiles(profile, unpacked);
   files.push(...(await libraryFiles(files, unpacked)));
-  files.push(...(await appletLinks(files)));
+  files.push(...(await appletLinks(files, join(unpacked.get('busybox-static') ?? '', 'bin/busybox'))));
   files.push(...(await kernelModuleFiles(profile, kernel)));
   files.push(...(await ownFiles(agent)));
   return [...directoriesOf(files), ...files];
@@ -114,13 +114,13 @@ async function findLibrary(name: string, unpacked: Map<string, string>, neededBy
 }
 
 /** A link in /bin for each of busybox's tools, unless the real one is there. */
-async function appletLinks(files: readonly RootFile[]): Promise<RootFile[]> {
+async function appletLinks(files: readonly RootFile[], program: string): Promise<RootFile[]> {
   const busybox = files.find(({ path }) => path === 'bin/busybox');
   if (busybox?.type !== 'file')
     throw new KindlingError('KND_BUILD_FAILED', 'the list of tools has no busybox');
   const real = new Set(files.map(({ path }) => basename(path)));
-  const { stdout } = await execa('busybox', ['--list']);
-  return stdout
+  return (await runTool(program, ['--list']))
+    .trim()
     .split('\n')
     .filter((applet) => !real.has(applet))
     .map((applet) => ({

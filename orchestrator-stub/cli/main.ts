@@ -9,6 +9,11 @@ type Define = (command: Command) => void;
 /** One line per sub-command: name, what it does, and the module that is loaded only when it is used. */
 const COMMANDS: [name: string, summary: string, load: () => Promise<Define>][] = [
   ['serve', 'start the orchestrator', async () => (await import('./serve.ts')).defineServe],
+  [
+    'build',
+    'make the agent executable and the Micro-OS',
+    async () => (await import('./build.ts')).defineBuild,
+  ],
   ['pxe', 'serve DHCP, proxy DHCP and TFTP on one network', async () => (await import('./pxe.ts')).definePxe],
   [
     'standalone',
