@@ -128,7 +128,7 @@ function networkContext({ files, args, view, identity }: Boot, targets: Target[]
   };
 }
 
-/** kindling.net_timeout=<seconds> replaces all three; with one action to run nobody waits long for a network it may not need. */
+/** kindling.net_timeout=<seconds> replaces them all; with one action to run nobody waits long for a network it may not need. */
 function networkTimeouts(args: KernelArguments): NetworkTimeouts {
   const text = args.last('kindling.net_timeout');
   const seconds = Number(text);
@@ -138,8 +138,11 @@ function networkTimeouts(args: KernelArguments): NetworkTimeouts {
       `the kernel argument kindling.net_timeout=${text} is wrong: it is a number of seconds`,
     );
   }
-  if (text !== undefined) return { nicMs: seconds * 1000, linkMs: seconds * 1000, dhcpMs: seconds * 1000 };
-  return args.has('kindling.action') ? { nicMs: 2000, linkMs: 10_000, dhcpMs: 30_000 } : DEFAULT_TIMEOUTS;
+  if (text !== undefined)
+    return { nicMs: seconds * 1000, linkMs: seconds * 1000, dhcpMs: seconds * 1000, reachMs: seconds * 1000 };
+  return args.has('kindling.action')
+    ? { nicMs: 2000, linkMs: 10_000, dhcpMs: 30_000, reachMs: 0 }
+    : DEFAULT_TIMEOUTS;
 }
 
 function noticeJunk(identity: Identity, view: View): void {

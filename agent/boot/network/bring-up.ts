@@ -1,17 +1,16 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { KindlingError } from '../../../protocol/error.ts';
 import type { PhysicalNic } from '../../identity/mac-addresses.ts';
 import type { MachineFiles } from '../../system/machine-files.ts';
 import type { Run } from '../../system/run.ts';
 import { waitFor } from '../../system/wait.ts';
 import type { View } from '../console/view.ts';
+import { choosePort, type PortFacts } from './choose-port.ts';
 import type { DhcpClients } from './dhcp-client.ts';
 import { diagnose, type NetworkTimeouts } from './diagnose.ts';
 import type { Lease } from './lease.ts';
 import type { NetworkPlan } from './network-plan.ts';
 import {
-  bondOperations,
   defaultRouteOperations,
   leaseOperations,
   perform,
@@ -19,8 +18,10 @@ import {
   vlanOperations,
 } from './operations.ts';
 import { type WantedPort, wantedPorts } from './ports.ts';
+import { prepareInterfaces } from './prepare.ts';
 import { reaches, type Target } from './reach.ts';
-import { hostsFile, resolvConf } from './resolver-files.ts';
+import { readLease } from './read-lease.ts';
+import { writeResolverFiles } from './resolver-files.ts';
 
 export interface NetworkContext {
   files: MachineFiles;
@@ -43,29 +44,26 @@ export interface Network {
   ntpServers: string[];
 }
 
-interface Port extends WantedPort {
+interface Port extends WantedPort, PortFacts {
   index: number;
-  linkSince: number | undefined;
-  lease: Lease | undefined;
+  linkSince: number;
   fingerprint: string | undefined;
   metric: number;
-  reach: 'untried' | 'trying' | 'yes' | 'no';
   reachTriedAt: number;
-  endWait: () => void;
   waitsFor: string | undefined;
+  endWait: () => void;
 }
 
 const CHOSEN_METRIC = 50;
-/** How long another card's success waits for the card that booted, and how long all wait for one that reaches the orchestrator. */
-const BOOT_NIC_GRACE_MS = 4000;
-const REACH_PATIENCE_MS = 20_000;
 const FIRST_TABLE = 100;
+const REACH_AGAIN_MS = 3000;
+const REACH_TIMEOUT_MS = 4000;
 
 /** Brings the network up as planned and returns when it is usable; then keeps it: later leases and cards are still taken care of. */
 export async function bringUpNetwork(plan: NetworkPlan, context: NetworkContext): Promise<Network> {
   const keeper = createKeeper(plan, context);
   if (plan.interfaces.length === 0) return keeper.network();
-  await keeper.prepare();
+  await prepareInterfaces(plan, context);
   await waitFor(keeper.tick, {
     name: 'the network',
     timeoutMs: Number.POSITIVE_INFINITY, // each kind of trouble has its own deadline and code
@@ -84,41 +82,7 @@ function createKeeper(plan: NetworkPlan, context: NetworkContext) {
   let chosen: Port | undefined;
 
   const leases = () => [...ports.values()].flatMap(({ lease }) => (lease ? [lease] : []));
-  const network = (): Network => ({
-    chosen: chosen?.lease,
-    leases: leases(),
-    ntpServers: [...new Set([...plan.ntpServers, ...leases().flatMap(({ ntpServers }) => ntpServers)])],
-  });
-
-  /** Names, bonds and VLANs of the kernel command line. */
-  async function prepare() {
-    for (const { mac, name } of plan.renames) {
-      const nic = context.listNics().find((card) => card.mac === mac || card.permanentMac === mac);
-      if (nic && nic.name !== name) {
-        await perform(
-          [{ ip: ['link', 'set', nic.name, 'down'] }, { ip: ['link', 'set', nic.name, 'name', name] }],
-          run,
-        );
-      }
-    }
-    if (plan.bonds.length > 0) await run('modprobe', ['bonding', 'max_bonds=0'], { okExitCodes: [0, 1] });
-    for (const bond of plan.bonds) {
-      await waitFor(
-        () => bond.members.every((member) => files.number(`/sys/class/net/${member}/ifindex`)) || undefined,
-        {
-          name: `${bond.members.join(' and ')}, members of ${bond.name},`,
-          timeoutMs: timeouts.nicMs,
-          code: 'KND_NET_SETUP',
-          signal: context.signal,
-        },
-      );
-      await perform(bondOperations(bond), run);
-      view.line('network', `${bond.name}: bond of ${bond.members.join(', ')}`);
-    }
-    const needsVlan = plan.vlans.length > 0 || plan.interfaces.some(({ vlanId }) => vlanId !== undefined);
-    if (needsVlan) await run('modprobe', ['8021q'], { okExitCodes: [0, 1] });
-    for (const vlan of plan.vlans) await perform(vlanOperations(vlan), run);
-  }
+  const usualMetric = ({ index }: { index: number }) => 100 + index * 10;
 
   /** One look at everything; answers true once the network is usable. */
   async function tick(): Promise<true | undefined> {
@@ -126,73 +90,71 @@ function createKeeper(plan: NetworkPlan, context: NetworkContext) {
       if (!ports.has(wanted.device)) await addPort(wanted);
     }
     for (const port of ports.values()) await look(port);
-    const winner = chooseNow();
-    if (winner && winner !== chosen) await choose(winner);
+    const choice = choosePort([...ports.values()], {
+      hasTargets: targets.length > 0,
+      sinceLeaseMs: firstLeaseAt === undefined ? 0 : performance.now() - firstLeaseAt,
+      reachMs: timeouts.reachMs,
+      current: chosen,
+    });
+    if (choice && choice !== chosen) await use(choice);
     if (chosen) return true;
-    const trouble = diagnose(
-      performance.now() - startedAt,
-      [...ports.values()].map((port) => ({
-        device: port.device,
-        hasLink: port.linkSince !== undefined,
-        linkMs: port.linkSince === undefined ? 0 : performance.now() - port.linkSince,
-        hasLease: port.lease !== undefined,
-      })),
-      context.cardsWithoutDriver(),
-      timeouts,
-    );
-    if (trouble) {
-      for (const port of ports.values()) port.endWait();
-      throw trouble;
-    }
+    failIfHopeless();
     return undefined;
   }
 
+  function failIfHopeless() {
+    const states = [...ports.values()].map(({ device, hasLink, linkSince, lease }) => ({
+      device,
+      hasLink,
+      linkMs: performance.now() - linkSince,
+      hasLease: lease !== undefined,
+    }));
+    const trouble = diagnose(performance.now() - startedAt, states, context.cardsWithoutDriver(), timeouts);
+    if (!trouble) return;
+    for (const port of ports.values()) port.endWait();
+    throw trouble;
+  }
+
   async function addPort(wanted: WantedPort) {
+    const { device, vlan } = wanted;
+    const { mtu } = wanted.plan;
+    if (vlan) await perform(vlanOperations(vlan), run);
+    if (mtu) await perform([{ ip: ['link', 'set', device, 'mtu', String(mtu)] }], run);
+    await perform([{ ip: ['link', 'set', device, 'up'] }], run);
     const index = ports.size;
-    ports.set(wanted.device, {
+    ports.set(device, {
       ...wanted,
       index,
-      linkSince: undefined,
+      hasLink: false,
+      linkSince: 0,
       lease: undefined,
       fingerprint: undefined,
-      metric: 100 + index * 10,
+      metric: usualMetric({ index }),
       reach: 'untried',
       reachTriedAt: 0,
-      endWait: () => {},
       waitsFor: undefined,
+      endWait: () => {},
     });
-    if (wanted.vlan) await perform(vlanOperations(wanted.vlan), run);
-    const { mtu } = wanted.plan;
-    await perform(
-      [
-        ...(mtu ? [{ ip: ['link', 'set', wanted.device, 'mtu', String(mtu)] }] : []),
-        { ip: ['link', 'set', wanted.device, 'up'] },
-      ],
-      run,
-    );
   }
 
   async function look(port: Port) {
-    const hasLink = files.number(`/sys/class/net/${port.device}/carrier`) === 1;
-    if (hasLink && port.linkSince === undefined) {
+    const { device } = port;
+    const { method } = port.plan;
+    const hadLink = port.hasLink;
+    port.hasLink = files.number(`/sys/class/net/${device}/carrier`) === 1;
+    if (port.hasLink && !hadLink) {
       port.linkSince = performance.now();
-      const speed = files.number(`/sys/class/net/${port.device}/speed`);
-      view.line(
-        'network',
-        `${port.device}: link up${speed && speed > 0 ? `, ${speed} Mbit/s` : ''}${port.isBootNic ? ', the machine booted from it' : ''}`,
-      );
-    } else if (!hasLink && port.linkSince !== undefined) {
-      port.linkSince = undefined;
-      view.line('network', `${port.device}: link lost`);
-    }
-    if (hasLink && port.plan.method.kind === 'dhcp' && !dhcp.isRunning(port.device)) dhcp.start(port.device);
+      const speed = files.number(`/sys/class/net/${device}/speed`) ?? 0;
+      const notes = [speed > 0 ? `${speed} Mbit/s` : '', port.isBootNic ? 'the machine booted from it' : ''];
+      view.line('network', [`${device}: link up`, ...notes.filter(Boolean)].join(', '));
+    } else if (!port.hasLink && hadLink) view.line('network', `${device}: link lost`);
+
+    if (port.hasLink && method.kind === 'dhcp' && !dhcp.isRunning(device)) dhcp.start(device);
     await takeLease(port);
-    if (port.lease && targets.length > 0 && hasLink) tryToReach(port, port.lease);
-    const waitsFor = !hasLink
-      ? `link on ${port.device}`
-      : !port.lease
-        ? `${port.plan.method.kind === 'dhcp' ? 'DHCP' : 'an address'} on ${port.device}`
-        : undefined;
+    if (port.lease && port.hasLink) tryToReach(port, port.lease);
+
+    const address = method.kind === 'dhcp' ? 'DHCP' : 'an address';
+    const waitsFor = !port.hasLink ? `link on ${device}` : port.lease ? undefined : `${address} on ${device}`;
     if (waitsFor === port.waitsFor) return;
     port.endWait();
     port.waitsFor = waitsFor;
@@ -200,115 +162,58 @@ function createKeeper(plan: NetworkPlan, context: NetworkContext) {
   }
 
   async function takeLease(port: Port) {
-    const found = readLease(port);
+    const found = readLease(port.device, port.plan.method, context);
     if (!found || found.fingerprint === port.fingerprint) return;
-    const { lease } = found;
-    if (port.lease && port.lease.address !== lease.address)
-      await perform([{ ip: ['addr', 'flush', 'dev', port.device] }], run);
-    await perform(
-      [
-        ...leaseOperations(lease, FIRST_TABLE + port.index, port.metric),
-        ...plan.routes.flatMap(routeOperations),
-      ],
-      run,
-    );
-    const isRenewal = port.lease !== undefined;
-    Object.assign(port, { lease, fingerprint: found.fingerprint, reach: 'untried' });
+    const { lease, fingerprint } = found;
+    const isMoved = port.lease !== undefined && port.lease.address !== lease.address;
+    if (isMoved) await perform([{ ip: ['addr', 'flush', 'dev', port.device] }], run);
+    await perform(leaseOperations(lease, FIRST_TABLE + port.index, port.metric), run);
+    await perform(plan.routes.flatMap(routeOperations), run);
+    Object.assign(port, { lease, fingerprint, reach: 'untried' });
     firstLeaseAt ??= performance.now();
-    if (port.plan.hostname ?? lease.hostname) setHostname(port.plan.hostname ?? lease.hostname ?? '');
-    writeResolverFiles();
+    setHostname(port.plan.hostname ?? lease.hostname);
+    nameServersFirst(chosen);
     const gateway = lease.gateways[0] ? ` via ${lease.gateways[0]}` : '';
-    view.line(
-      'network',
-      `${port.device}: ${lease.address}/${lease.prefix}${gateway} (${lease.source})${isRenewal ? ', changed' : ''}`,
-    );
-  }
-
-  function readLease({ device, plan: { method } }: Port): { lease: Lease; fingerprint: string } | undefined {
-    if (method.kind === 'dhcp') return dhcp.lease(device);
-    const fixed = {
-      interface: device,
-      routes: [],
-      nameservers: [],
-      searchDomains: [],
-      ntpServers: [],
-      source: 'fixed',
-    } as const satisfies Partial<Lease>;
-    if (method.kind === 'static') {
-      const { address, prefix, gateway } = method;
-      return {
-        lease: { ...fixed, address, prefix, gateways: gateway ? [gateway] : [] },
-        fingerprint: address,
-      };
-    }
-    const address = globalIpv6Address(files, device); // the kernel does it alone, from router advertisements
-    return address
-      ? { lease: { ...fixed, address, prefix: 64, gateways: [] }, fingerprint: address }
-      : undefined;
+    view.line('network', `${port.device}: ${lease.address}/${lease.prefix}${gateway} (${lease.source})`);
   }
 
   function tryToReach(port: Port, lease: Lease) {
-    const isDue =
-      port.reach === 'untried' || (port.reach === 'no' && performance.now() - port.reachTriedAt > 3000);
-    if (!isDue) return;
+    const isDue = port.reach === 'no' && performance.now() - port.reachTriedAt > REACH_AGAIN_MS;
+    if (targets.length === 0 || !(port.reach === 'untried' || isDue)) return;
     port.reach = 'trying';
     port.reachTriedAt = performance.now();
-    void reaches(lease, targets, 4000).then((target) => {
+    void reaches(lease, targets, REACH_TIMEOUT_MS).then((target) => {
       port.reach = target ? 'yes' : 'no';
     });
   }
 
-  function chooseNow(): Port | undefined {
-    if (chosen && (targets.length === 0 || chosen.reach !== 'no')) return chosen;
-    const usable = [...ports.values()].filter((port) => port.lease && port.linkSince !== undefined);
-    const sinceLease = firstLeaseAt === undefined ? 0 : performance.now() - firstLeaseAt;
-    const ready = targets.length === 0 ? usable : usable.filter(({ reach }) => reach === 'yes');
-    const bootPort = [...ports.values()].find(
-      ({ isBootNic, linkSince }) => isBootNic && linkSince !== undefined,
-    );
-    const best = ready.find(({ isBootNic }) => isBootNic) ?? ready[0];
-    if (best && (best.isBootNic || !bootPort || bootPort.reach === 'no' || sinceLease > BOOT_NIC_GRACE_MS))
-      return best;
-    if (usable.length === 0 || sinceLease < REACH_PATIENCE_MS || chosen) return chosen;
-    return best ?? usable[0];
-  }
-
-  async function choose(port: Port) {
+  async function use(port: Port) {
     const previous = chosen;
     chosen = port;
-    if (port.lease) await perform(defaultRouteOperations(port.lease, port.metric, CHOSEN_METRIC), run);
-    port.metric = CHOSEN_METRIC;
-    if (previous?.lease) {
-      const metric = 100 + previous.index * 10;
-      await perform(defaultRouteOperations(previous.lease, previous.metric, metric), run);
-      previous.metric = metric;
-    }
-    writeResolverFiles();
+    await moveDefaultRoute(port, CHOSEN_METRIC);
+    if (previous) await moveDefaultRoute(previous, usualMetric(previous));
+    nameServersFirst(port);
     const where = targets.map(({ host, port: number }) => `${host}:${number}`).join(', ');
-    if (targets.length > 0 && port.reach !== 'yes') {
-      view.notice(
-        'network',
-        new KindlingError(
-          'KND_NET_UNREACHABLE',
-          `${where} cannot be reached through any card; going on with ${port.device}`,
-        ),
-      );
-    } else {
-      view.line('network', `using ${port.device}${targets.length > 0 ? `, it reaches ${where}` : ''}`);
+    if (targets.length === 0) view.line('network', `using ${port.device}`);
+    else if (port.reach === 'yes') view.line('network', `using ${port.device}, it reaches ${where}`);
+    else {
+      const message = `${where} cannot be reached through any card; going on with ${port.device}`;
+      view.notice('network', new KindlingError('KND_NET_UNREACHABLE', message));
     }
   }
 
-  function writeResolverFiles() {
-    const ordered = [
-      ...(chosen?.lease ? [chosen.lease] : []),
-      ...leases().filter((lease) => lease !== chosen?.lease),
-    ];
-    writeText(files.path('/etc/resolv.conf'), resolvConf(ordered, plan));
-    const hosts = files.path('/etc/hosts');
-    writeText(hosts, hostsFile(readText(hosts)));
+  async function moveDefaultRoute(port: Port, metric: number) {
+    if (port.lease) await perform(defaultRouteOperations(port.lease, port.metric, metric), run);
+    port.metric = metric;
   }
 
-  function setHostname(name: string) {
+  function nameServersFirst(first: Port | undefined) {
+    const rest = leases().filter((lease) => lease !== first?.lease);
+    writeResolverFiles(files, [...(first?.lease ? [first.lease] : []), ...rest], plan);
+  }
+
+  function setHostname(name: string | undefined) {
+    if (name === undefined) return;
     try {
       writeFileSync(files.path('/proc/sys/kernel/hostname'), name);
     } catch {
@@ -328,28 +233,13 @@ function createKeeper(plan: NetworkPlan, context: NetworkContext) {
     context.signal.addEventListener('abort', () => clearInterval(ticker), { once: true });
   }
 
-  return { prepare, tick, keep, network };
-}
-
-/** From /proc/net/if_inet6: address, index, prefix, scope (00 is global), flags, name. */
-function globalIpv6Address(files: MachineFiles, device: string): string | undefined {
-  for (const line of (files.text('/proc/net/if_inet6') ?? '').split('\n')) {
-    const [hex = '', , , scope, , name] = line.trim().split(/\s+/);
-    if (name === device && scope === '00') return (hex.match(/..../g) ?? []).join(':');
-  }
-  return undefined;
-}
-
-function writeText(file: string, text: string): void {
-  if (readText(file) === text) return;
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, text);
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
+  return {
+    tick,
+    keep,
+    network: (): Network => ({
+      chosen: chosen?.lease,
+      leases: leases(),
+      ntpServers: [...new Set([...plan.ntpServers, ...leases().flatMap(({ ntpServers }) => ntpServers)])],
+    }),
+  };
 }

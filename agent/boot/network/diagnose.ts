@@ -7,9 +7,16 @@ export interface NetworkTimeouts {
   linkMs: number;
   /** For an answer once there is a link: a switch with spanning tree keeps a port closed for up to 50 s, twice if it restarts. */
   dhcpMs: number;
+  /** For any card to reach the orchestrator once one has an address; then the boot goes on without. */
+  reachMs: number;
 }
 
-export const DEFAULT_TIMEOUTS: NetworkTimeouts = { nicMs: 30_000, linkMs: 60_000, dhcpMs: 120_000 };
+export const DEFAULT_TIMEOUTS: NetworkTimeouts = {
+  nicMs: 30_000,
+  linkMs: 60_000,
+  dhcpMs: 120_000,
+  reachMs: 20_000,
+};
 
 export interface PortState {
   device: string;
