@@ -8,6 +8,11 @@ type Define = (command: Command) => void;
 
 /** One line per sub-command: name, what it does, and the module that is loaded only when it is used. */
 const COMMANDS: [name: string, summary: string, load: () => Promise<Define>][] = [
+  [
+    'demo',
+    'boot a virtual edge node and watch it being discovered',
+    async () => (await import('./demo.ts')).defineDemo,
+  ],
   ['serve', 'start the orchestrator', async () => (await import('./serve.ts')).defineServe],
   [
     'build',

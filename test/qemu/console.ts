@@ -34,6 +34,7 @@ export class SerialConsole {
   readonly #watchers = new Set<() => void>();
   readonly #listeners = new Set<(line: ConsoleLine) => void>();
   readonly #outputListeners = new Set<(chunk: string) => void>();
+  readonly #endListeners = new Set<(reason: string) => void>();
   readonly #write: (text: string) => void;
   readonly #elapsedMs: () => number;
   #partial = '';
@@ -74,6 +75,12 @@ export class SerialConsole {
   onOutput(listener: (chunk: string) => void): () => void {
     this.#outputListeners.add(listener);
     return () => this.#outputListeners.delete(listener);
+  }
+
+  /** Calls `listener` when the machine is off, with the reason. */
+  onEnd(listener: (reason: string) => void): void {
+    if (this.#ended !== undefined) listener(this.#ended);
+    else this.#endListeners.add(listener);
   }
 
   /** Waits for a line (finished or not: prompts count). Fails with the last lines when it does not come. */
@@ -135,6 +142,7 @@ export class SerialConsole {
   /** The machine's side: nothing more will come, because of `reason`. */
   end(reason: string): void {
     this.#ended = reason;
+    for (const listener of this.#endListeners) listener(reason);
     for (const look of [...this.#watchers]) look();
   }
 }
