@@ -1,16 +1,31 @@
-import { randomBytes } from 'node:crypto';
-import type { Server as HttpServer } from 'node:http';
 import { join } from 'node:path';
+import { type Logger, pino } from 'pino';
+import { toKindlingError } from '../protocol/error.ts';
+import type { TinkDialect } from '../protocol/tink-dialect.ts';
+import { programVersion } from './cli/version.ts';
+import { AccessControl } from './credentials/access.ts';
+import { Credentials } from './credentials/credentials.ts';
+import { openTokenSigner } from './credentials/token-signer.ts';
 import { EventBus } from './events/bus.ts';
-import { nodeRoutes } from './http/api/node-routes.ts';
-import { eventRoute } from './http/events.ts';
-import { createHttpServer } from './http/server.ts';
-import { type Listener, listenPlain, listenTls } from './listener.ts';
+import { createGrpcServer } from './grpc/server.ts';
+import { createSiteHttpServer } from './http/site-server.ts';
+import { type Listener, listenPlain, listenTls, type Protocols } from './listener.ts';
 import { Nodes } from './nodes/nodes.ts';
-import { openAuthority } from './site/authority.ts';
+import { Onboarding } from './nodes/onboarding.ts';
+import type { Profile } from './nodes/profile.ts';
+import { Provisioning } from './nodes/provisioning.ts';
+import { openAuthority, type SiteCertificates } from './site/authority.ts';
+import { openOperatorPassword, openOperatorToken, openProjectId } from './site/operator-token.ts';
+import { Settings, type SiteSettings } from './site/settings.ts';
 import { openStateFolder } from './site/state-folder.ts';
 import { Database } from './store/database.ts';
+import { DocumentTable } from './store/document-table.ts';
 import { HostTable } from './store/host-table.ts';
+import { LogTable } from './store/log-table.ts';
+import { WorkflowTable } from './store/workflow-table.ts';
+import type { Template } from './workflow/built-in.ts';
+import { Templates } from './workflow/templates.ts';
+import { Workflows } from './workflow/workflows.ts';
 
 export interface StubOptions {
   /** Folder for the database, the site's CA and the artefacts. */
@@ -23,6 +38,27 @@ export interface StubOptions {
   plainPort?: number | false;
   /** Further names and addresses for the server certificate, for example «*.edge.example.com». */
   names?: string[];
+  /** Whether calls need a token; by default with TLS they do, without (where anyone could read it) they do not. */
+  auth?: 'required' | 'none';
+  /** Folders whose files are served below /tink-stack/, besides «tink-stack» in the state folder. */
+  artefacts?: string[];
+  /** Folders whose files are served below /files-edge-orch/, besides «files-edge-orch» in the state folder. */
+  files?: string[];
+  /** Which Tinkerbell dialects are spoken; both by default. */
+  dialects?: TinkDialect[];
+  /** Answer exactly as EMF and tink-server do, also where that leaves a node stranded. */
+  isStrict?: boolean;
+  /** How long GetAction is held while there is nothing to do. */
+  holdMs?: number;
+  /** How much later than the agent the stub ends an action that overran its time. */
+  timeoutGraceMs?: number;
+  /** Life of an access token. */
+  tokenLifetimeSeconds?: number;
+  releaseToken?: 'anonymous' | 'signed';
+  /** A person who may sign in at a node's console; by default «operator» with the password in the state folder. */
+  user?: { name: string; password: string };
+  now?: () => Date;
+  log?: Logger;
 }
 
 export interface Stub {
@@ -38,30 +74,129 @@ export interface Stub {
   };
   /** PEM of the site's CA. */
   ca: string;
+  /** For «Authorization: Bearer …» on the API. */
+  token: string;
+  projectId: string;
   close: () => Promise<void>;
 }
 
 /** Starts the orchestrator in this process: 1 state  2 parts  3 servers  4 listeners. */
 export async function startStub(options: StubOptions): Promise<Stub> {
-  const host = options.host ?? '::';
-  openStateFolder(options.stateFolder);
-  const certificates = await openAuthority(options.stateFolder, options.names ?? []);
-  const database = new Database(join(options.stateFolder, 'kindling.sqlite'));
+  const log = options.log ?? pino({ level: 'silent' });
+  const now = options.now ?? (() => new Date());
+  const { stateFolder } = options;
+  const isStrict = options.isStrict ?? false;
+
+  // 1 state
+  openStateFolder(stateFolder);
+  const certificates = await openAuthority(stateFolder, options.names ?? []);
+  const signer = await openTokenSigner(stateFolder, now);
+  const operatorToken = openOperatorToken(stateFolder);
+  const projectId = openProjectId(stateFolder);
+  const database = new Database(join(stateFolder, 'kindling.sqlite'));
   const hosts = new HostTable(database);
+  const logs = new LogTable(database);
+  const profiles = new DocumentTable<Profile>(database, 'profiles');
+  const settings = new Settings(new DocumentTable<SiteSettings>(database, 'settings'));
+  const templates = new Templates(new DocumentTable<Template>(database, 'templates'));
+
+  // 2 parts
   const bus = new EventBus();
-  const now = () => new Date();
-  const nodes = new Nodes({ database, hosts, bus, projectId: randomBytes(16).toString('hex'), now });
-  const http = createHttpServer({
-    api: nodeRoutes({ nodes, hosts, workflowOf: () => null }),
-    raw: [eventRoute(bus)],
-    authorize: async () => {},
-    onFailure: () => {},
+  const credentials = new Credentials(database);
+  const user = options.user ?? { name: 'operator', password: openOperatorPassword(stateFolder) };
+  credentials.setUser(user.name, user.password, projectId);
+  const nodes = new Nodes({ database, hosts, bus, projectId, now });
+  let ownUrl = '';
+  const onFailure = (thrown: unknown) => {
+    const error = toKindlingError(thrown);
+    log[error.code === 'KND_UNEXPECTED' ? 'error' : 'info']({ err: error }, error.message);
+  };
+  const provisioning: Provisioning = new Provisioning({
+    database,
+    hosts,
+    nodes,
+    profiles,
+    template: (name) => templates.get(name),
+    credentials,
+    workflows: () => workflows,
+    settings: () => settings.get(),
+    ca: certificates.ca,
+    origin: () => ownUrl,
+    now,
+    onFailure,
   });
-  const listeners = await openListeners(options, host, certificates, http);
+  const workflows: Workflows = new Workflows({
+    table: new WorkflowTable(database),
+    bus,
+    now,
+    timeoutGraceMs: options.timeoutGraceMs ?? 60_000,
+    onChange: (workflow) => provisioning.follow(workflow),
+  });
+  nodes.onRevoked = (hostId, isDeleted) => {
+    credentials.revoke(hostId);
+    workflows.cancelAllOf(hostId, 'the node is no longer trusted');
+    if (isDeleted) workflows.forget(hostId);
+  };
+  const onboarding = new Onboarding({
+    database,
+    hosts,
+    nodes,
+    credentials,
+    provisioning,
+    settings: () => settings.get(),
+    projectId,
+    isStrict,
+    now,
+  });
+
+  // 3 servers
+  const isPlainOnly = options.port === false;
+  const needsToken = (options.auth ?? (isPlainOnly ? 'none' : 'required')) === 'required';
+  const access = needsToken ? new AccessControl({ signer, credentials, operatorToken }) : undefined;
+  const grpc = createGrpcServer({
+    workflows,
+    onboarding,
+    access,
+    projectId,
+    isStrict,
+    dialects: options.dialects ?? ['tink-legacy', 'tink-current'],
+    holdMs: options.holdMs ?? 60_000,
+    origin: (authority) => `${isPlainOnly ? 'http' : 'https'}://${authority}`,
+  });
+  const http = createSiteHttpServer({
+    nodes,
+    hosts,
+    logs,
+    provisioning,
+    workflows,
+    templates,
+    settings,
+    profiles,
+    bus,
+    signer,
+    access,
+    grants: { signer, credentials, projectId, lifetimeSeconds: options.tokenLifetimeSeconds ?? 3600 },
+    releaseToken: options.releaseToken ?? 'anonymous',
+    ca: certificates.ca,
+    artefacts: [...(options.artefacts ?? []), join(stateFolder, 'tink-stack')],
+    files: [...(options.files ?? []), join(stateFolder, 'files-edge-orch')],
+    version: programVersion(),
+    now,
+    onFailure,
+  });
+
+  // 4 listeners
+  workflows.start();
+  const listeners = await openListeners(options, certificates, { http, grpc: grpc.accept });
+  ownUrl = listeners.urls.http;
   return {
     urls: listeners.urls,
     ca: certificates.ca,
+    token: operatorToken,
+    projectId,
     close: async () => {
+      workflows.stop();
+      await grpc.close();
       await Promise.all(listeners.all.map((listener) => listener.close()));
       database.close();
     },
@@ -70,11 +205,10 @@ export async function startStub(options: StubOptions): Promise<Stub> {
 
 async function openListeners(
   options: StubOptions,
-  host: string,
-  certificates: { chain: string; key: string },
-  http: HttpServer,
+  certificates: SiteCertificates,
+  protocols: Protocols,
 ): Promise<{ urls: Stub['urls']; all: Listener[] }> {
-  const protocols = { http, grpc: (socket: { destroy: () => void }) => socket.destroy() };
+  const host = options.host ?? '::';
   const name = host === '::' || host === '0.0.0.0' ? 'localhost' : host;
   const port = options.port ?? 8443;
   const secure =

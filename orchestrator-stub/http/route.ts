@@ -3,8 +3,8 @@ import type { z } from 'zod';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Who may call a route. `node` lets in a node's or an operator's token, `anyone` needs none. */
-export type Access = 'anyone' | 'node' | 'operator';
+/** Who may call a route: only who holds the operator's token, or anyone (the route then checks for itself). */
+export type Access = 'anyone' | 'operator';
 
 export interface RouteCall {
   request: IncomingMessage;

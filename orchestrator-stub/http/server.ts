@@ -64,7 +64,7 @@ export function sendJson(response: ServerResponse, status: number, value: unknow
 }
 
 /** Turns what came over the wire into the type the schema promises, or names every field that is wrong. */
-export function check<T extends z.ZodType>(schema: T, value: unknown, where: string): z.output<T> {
+function check<T extends z.ZodType>(schema: T, value: unknown, where: string): z.output<T> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const first = result.error.issues[0];

@@ -1,11 +1,6 @@
 import type { Host, Status } from './host.ts';
 import { status } from './host.ts';
 
-export type SecurityFeature =
-  | 'SECURITY_FEATURE_UNSPECIFIED'
-  | 'SECURITY_FEATURE_NONE'
-  | 'SECURITY_FEATURE_SECURE_BOOT_AND_FULL_DISK_ENCRYPTION';
-
 export type InstanceState = 'UNSPECIFIED' | 'RUNNING' | 'DELETED';
 
 /** The operating system a host should run. */

@@ -28,7 +28,7 @@ export interface NodesOptions {
 export class Nodes {
   readonly #options: NodesOptions;
   /** Called inside the transaction that takes a node's trust away. */
-  onRevoked: (hostId: string) => void = () => {};
+  onRevoked: (hostId: string, isDeleted: boolean) => void = () => {};
 
   constructor(options: NodesOptions) {
     this.#options = options;
@@ -119,7 +119,7 @@ export class Nodes {
 
   deauthorize(key: string): Host {
     return this.change(key, (host) => {
-      this.onRevoked(host.id);
+      this.onRevoked(host.id, false);
       return deauthorizeHost(host, this.#options.now());
     });
   }
@@ -128,7 +128,7 @@ export class Nodes {
     const { hosts, database } = this.#options;
     database.transaction(() => {
       const host = this.find(key);
-      this.onRevoked(host.id);
+      this.onRevoked(host.id, true);
       hosts.delete(host.id);
       this.tell({ ...host, desiredState: 'DELETED' }, 'deleted');
     });

@@ -65,6 +65,25 @@ export class HostTable {
     return row && (JSON.parse(row.document) as Inventory);
   }
 
+  /** How the node reached us, for example «https://10.0.2.2:8443». */
+  saveOrigin(hostId: string, origin: string): void {
+    this.#database.run(
+      'INSERT INTO origins (host_id, origin) VALUES (?, ?) ON CONFLICT (host_id) DO UPDATE SET origin = excluded.origin',
+      hostId,
+      origin,
+    );
+  }
+
+  origin(hostId: string): string | undefined {
+    return this.#database.get<{ origin: string }>('SELECT origin FROM origins WHERE host_id = ?', hostId)
+      ?.origin;
+  }
+
+  instanceByFirstBootKey(key: string): Instance | undefined {
+    const row = this.#database.get<Row>('SELECT document FROM instances WHERE first_boot_key = ?', key);
+    return row && (JSON.parse(row.document) as Instance);
+  }
+
   instance(hostId: string): Instance | undefined {
     const row = this.#database.get<Row>('SELECT document FROM instances WHERE host_id = ?', hostId);
     return row && (JSON.parse(row.document) as Instance);

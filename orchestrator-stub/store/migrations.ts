@@ -28,7 +28,14 @@ const STEPS: readonly string[] = [
 
   CREATE TABLE instances (
     host_id TEXT PRIMARY KEY REFERENCES hosts (id) ON DELETE CASCADE,
-    document TEXT NOT NULL
+    document TEXT NOT NULL,
+    first_boot_key TEXT GENERATED ALWAYS AS (json_extract(document, '$.firstBootKey')) VIRTUAL
+  ) STRICT;
+  CREATE INDEX instances_first_boot_key ON instances (first_boot_key);
+
+  CREATE TABLE origins (
+    host_id TEXT PRIMARY KEY REFERENCES hosts (id) ON DELETE CASCADE,
+    origin TEXT NOT NULL
   ) STRICT;
 
   CREATE TABLE clients (

@@ -2,13 +2,16 @@ import { z } from 'zod';
 import type { Inventory } from '../../../protocol/inventory.ts';
 import type { Host } from '../../nodes/host.ts';
 import type { Nodes } from '../../nodes/nodes.ts';
+import type { Provisioning } from '../../nodes/provisioning.ts';
 import type { HostTable } from '../../store/host-table.ts';
+import type { LogTable } from '../../store/log-table.ts';
+import type { Workflows } from '../../workflow/workflows.ts';
 import { type ApiRoute, apiRoute } from '../route.ts';
 import {
   CorrectionSchema,
   DiscoverySchema,
+  LogLineSchema,
   NodeSchema,
-  type NodeView,
   RegistrationSchema,
 } from './node-schemas.ts';
 import { nodeView } from './node-view.ts';
@@ -16,13 +19,15 @@ import { nodeView } from './node-view.ts';
 export interface NodeRouteParts {
   nodes: Nodes;
   hosts: HostTable;
-  workflowOf: (hostId: string) => NodeView['workflow'];
+  logs: LogTable;
+  provisioning: Provisioning;
+  workflows: Workflows;
 }
 
 const tag = 'nodes';
 
-export function nodeRoutes({ nodes, hosts, workflowOf }: NodeRouteParts): ApiRoute[] {
-  const view = (host: Host) => nodeView(host, hosts.instance(host.id), workflowOf(host.id));
+export function nodeRoutes({ nodes, hosts, logs, provisioning, workflows }: NodeRouteParts): ApiRoute[] {
+  const view = (host: Host) => nodeView(host, hosts.instance(host.id), workflows.latestOf(host.id));
   const viewInFull = (host: Host) => ({ ...view(host), inventory: hosts.inventory(host.id) });
   return [
     apiRoute({
@@ -109,6 +114,55 @@ export function nodeRoutes({ nodes, hosts, workflowOf }: NodeRouteParts): ApiRou
       summary: 'Take the trust away: credentials and tokens stop working at once',
       answer: NodeSchema,
       handle: ({ path }) => view(nodes.deauthorize(path['id'] ?? '')),
+    }),
+    apiRoute({
+      method: 'POST',
+      path: '/api/v1/nodes/{id}/provision',
+      access: 'operator',
+      tag,
+      operationId: 'provisionNode',
+      summary: 'Choose the profile of a node that has none (manual mode)',
+      body: z.strictObject({ profile: z.string().min(1).max(120) }),
+      answer: NodeSchema,
+      handle: ({ path, body }) => {
+        provisioning.provision(path['id'] ?? '', body.profile);
+        return view(nodes.find(path['id'] ?? ''));
+      },
+    }),
+    apiRoute({
+      method: 'POST',
+      path: '/api/v1/nodes/{id}/reprovision',
+      access: 'operator',
+      tag,
+      operationId: 'reprovisionNode',
+      summary: 'A new generation: when the node network-boots next, its disk is written anew',
+      body: z.strictObject({ profile: z.string().min(1).max(120).optional() }),
+      answer: NodeSchema,
+      handle: ({ path, body }) => {
+        provisioning.reprovision(path['id'] ?? '', body.profile);
+        return view(nodes.find(path['id'] ?? ''));
+      },
+    }),
+    apiRoute({
+      method: 'GET',
+      path: '/api/v1/nodes/{id}/logs',
+      access: 'operator',
+      tag,
+      operationId: 'getNodeLogs',
+      summary: 'The newest log lines of a node, oldest first',
+      query: z.object({ limit: z.coerce.number().int().min(1).max(100_000).default(1000) }),
+      answer: z.object({ lines: z.array(LogLineSchema) }),
+      handle: ({ path, query }) => ({ lines: logs.tail(nodes.find(path['id'] ?? '').id, query.limit) }),
+    }),
+    apiRoute({
+      method: 'POST',
+      path: '/api/v1/first-boot/{key}',
+      access: 'anyone',
+      tag,
+      operationId: 'reportFirstBoot',
+      summary: 'The installed system reports that it has booted; the key came with its cloud-init',
+      answer: z.object({ nodeId: z.string() }),
+      handle: ({ path }) => ({ nodeId: provisioning.firstBoot(path['key'] ?? '').id }),
     }),
   ];
 }

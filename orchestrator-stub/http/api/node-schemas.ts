@@ -49,6 +49,17 @@ export const DiscoverySchema = z
   })
   .meta({ id: 'Discovery', description: 'The Inventory of protocol/inventory.ts' });
 
+export const LogLineSchema = z
+  .object({
+    stream: z.string().describe('One run of one writer'),
+    sequence: z.number(),
+    time: z.string(),
+    level: z.string(),
+    message: z.string(),
+    fields: z.record(z.string(), z.unknown()).optional(),
+  })
+  .meta({ id: 'LogLine' });
+
 const StatusSchema = z
   .object({
     text: z.string(),

@@ -1,13 +1,15 @@
 import type { Host } from '../../nodes/host.ts';
 import type { Instance } from '../../nodes/instance.ts';
 import { statusLine } from '../../nodes/status-line.ts';
+import type { StoredWorkflow } from '../../store/workflow-table.ts';
+import { currentIndex } from '../../workflow/workflow.ts';
 import type { NodeView } from './node-schemas.ts';
 
 /** What the API shows of a host: its record, its instance and the workflow that is running, in one object. */
 export function nodeView(
   host: Host,
   instance: Instance | undefined,
-  workflow: NodeView['workflow'],
+  workflow: StoredWorkflow | undefined,
 ): NodeView {
   return {
     id: host.id,
@@ -33,6 +35,18 @@ export function nodeView(
     firstBootAt: instance?.firstBootAt ?? null,
     createdAt: host.createdAt,
     lastSeenAt: host.lastSeenAt,
-    workflow,
+    workflow: workflow ? workflowLine(workflow) : null,
+  };
+}
+
+function workflowLine({ definition, progress }: StoredWorkflow): NonNullable<NodeView['workflow']> {
+  const index = Math.min(currentIndex(progress), definition.actions.length - 1);
+  return {
+    id: definition.id,
+    state: progress.state,
+    action: definition.actions[index]?.name ?? '',
+    index,
+    total: definition.actions.length,
+    message: progress.message || (progress.actions[index]?.message ?? ''),
   };
 }

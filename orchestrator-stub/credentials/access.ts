@@ -1,0 +1,58 @@
+import type { JWTPayload } from 'jose';
+import { KindlingError } from '../../protocol/error.ts';
+import { type Credentials, isSameSecret } from './credentials.ts';
+import type { TokenSigner } from './token-signer.ts';
+
+/** Who is calling, as far as the token says. */
+export type Caller =
+  | { kind: 'operator' }
+  | { kind: 'node'; hostId: string; roles: string[] }
+  | { kind: 'user'; name: string; roles: string[] };
+
+export interface AccessOptions {
+  signer: TokenSigner;
+  credentials: Credentials;
+  /** The operator's own token, from the state folder. */
+  operatorToken: string;
+}
+
+/** Turns a bearer token into a caller: the operator's token, or a JWT of ours whose owner still exists. */
+export class AccessControl {
+  readonly #options: AccessOptions;
+
+  constructor(options: AccessOptions) {
+    this.#options = options;
+  }
+
+  async identify(authorization: string | undefined): Promise<Caller> {
+    const token = /^Bearer\s+(\S+)$/i.exec(authorization ?? '')?.[1];
+    if (!token) throw unauthenticated('the call carries no bearer token');
+    if (isSameSecret(token, this.#options.operatorToken)) return { kind: 'operator' };
+    let claims: JWTPayload;
+    try {
+      claims = await this.#options.signer.verify(token);
+    } catch (cause) {
+      throw unauthenticated('the token is not valid', cause);
+    }
+    if (claims['typ'] !== 'Bearer') throw unauthenticated('this is not an access token');
+    const roles = rolesOf(claims);
+    const clientId = String(claims['client_id'] ?? claims['azp'] ?? '');
+    const hostId = this.#options.credentials.hostOf(clientId);
+    if (hostId) return { kind: 'node', hostId, roles };
+    const name = String(claims['preferred_username'] ?? '');
+    if (clientId === 'system-client' && this.#options.credentials.hasUser(name)) {
+      return { kind: 'user', name, roles };
+    }
+    throw unauthenticated('the token belongs to a client that was revoked');
+  }
+}
+
+/** Keycloak's place for roles: `realm_access.roles`. */
+export function rolesOf(claims: JWTPayload): string[] {
+  const access = claims['realm_access'] as { roles?: unknown } | undefined;
+  return Array.isArray(access?.roles) ? access.roles.map(String) : [];
+}
+
+function unauthenticated(message: string, cause?: unknown): KindlingError {
+  return new KindlingError('KND_API_UNAUTHENTICATED', message, cause === undefined ? {} : { cause });
+}

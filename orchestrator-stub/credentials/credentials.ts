@@ -1,0 +1,103 @@
+import { randomBytes, scryptSync, timingSafeEqual } from 'node:crypto';
+import type { Host } from '../nodes/host.ts';
+import type { Database } from '../store/database.ts';
+
+/** A node's client as Keycloak would keep it. */
+export interface NodeClient {
+  clientId: string;
+  hostId: string;
+  secret: string;
+}
+
+/** Secrets of nodes and passwords of people. */
+export class Credentials {
+  readonly #database: Database;
+  /** Looked up with every call of every agent, so kept in memory too. */
+  readonly #hostOfClient = new Map<string, string>();
+
+  constructor(database: Database) {
+    this.#database = database;
+    for (const row of database.all<{ client_id: string; host_id: string }>(
+      'SELECT client_id, host_id FROM clients',
+    )) {
+      this.#hostOfClient.set(row.client_id, row.host_id);
+    }
+  }
+
+  /** The client of a host; made at the first time, the same secret afterwards, as EMF does. */
+  issue(host: Host, now: Date): NodeClient {
+    const clientId = `edgenode-${host.uuid ?? host.id}`;
+    const existing = this.client(clientId);
+    if (existing && existing.hostId === host.id) return existing;
+    const client = { clientId, hostId: host.id, secret: randomBytes(24).toString('base64url') };
+    this.#database.run(
+      'INSERT OR REPLACE INTO clients (client_id, host_id, secret, created_at) VALUES (?, ?, ?, ?)',
+      clientId,
+      host.id,
+      client.secret,
+      now.toISOString(),
+    );
+    this.#hostOfClient.set(clientId, host.id);
+    return client;
+  }
+
+  client(clientId: string): NodeClient | undefined {
+    const row = this.#database.get<{ client_id: string; host_id: string; secret: string }>(
+      'SELECT client_id, host_id, secret FROM clients WHERE client_id = ?',
+      clientId,
+    );
+    return row && { clientId: row.client_id, hostId: row.host_id, secret: row.secret };
+  }
+
+  /** The host a client belongs to, while it is not revoked. */
+  hostOf(clientId: string): string | undefined {
+    return this.#hostOfClient.get(clientId);
+  }
+
+  /** Whatever a node still holds stops working at once: tokens are checked against the clients that exist. */
+  revoke(hostId: string): void {
+    this.#database.run('DELETE FROM clients WHERE host_id = ?', hostId);
+    for (const [clientId, owner] of this.#hostOfClient)
+      if (owner === hostId) this.#hostOfClient.delete(clientId);
+  }
+
+  setUser(name: string, password: string, projectId: string): void {
+    const salt = randomBytes(16).toString('hex');
+    this.#database.run(
+      'INSERT OR REPLACE INTO users (name, password_hash, salt, project_id) VALUES (?, ?, ?, ?)',
+      name,
+      hash(password, salt).toString('hex'),
+      salt,
+      projectId,
+    );
+  }
+
+  hasUsers(): boolean {
+    return this.#database.get('SELECT 1 FROM users LIMIT 1') !== undefined;
+  }
+
+  hasUser(name: string): boolean {
+    return this.#database.get('SELECT 1 FROM users WHERE name = ?', name) !== undefined;
+  }
+
+  /** The user's project if the password is right. Takes as long for a name that does not exist. */
+  checkPassword(name: string, password: string): string | undefined {
+    const row = this.#database.get<{ password_hash: string; salt: string; project_id: string }>(
+      'SELECT password_hash, salt, project_id FROM users WHERE name = ?',
+      name,
+    );
+    const given = hash(password, row?.salt ?? 'nobody');
+    const wanted = row ? Buffer.from(row.password_hash, 'hex') : Buffer.alloc(given.length);
+    return timingSafeEqual(given, wanted) && row ? row.project_id : undefined;
+  }
+}
+
+function hash(password: string, salt: string): Buffer {
+  return scryptSync(password, salt, 32);
+}
+
+/** Compares secrets without telling by the time taken how much of it was right. */
+export function isSameSecret(given: string, wanted: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(wanted)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

@@ -1,0 +1,25 @@
+import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { KindlingError } from '../../protocol/error.ts';
+
+/** What an answer other than OK consists of. */
+export interface Refusal {
+  code: status;
+  details: string;
+}
+
+/** A refusal in the form grpc-js sends. */
+export function refusal(code: status, details: string): ServiceError {
+  return Object.assign(new Error(details), { code, details, metadata: new Metadata() });
+}
+
+/** Our named errors with the gRPC code that fits; whatever has no name is our defect and tells nothing more. */
+export function toRefusal(thrown: unknown): ServiceError {
+  if (thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'number') {
+    return thrown as ServiceError;
+  }
+  if (thrown instanceof KindlingError) {
+    if (thrown.code === 'KND_API_UNAUTHENTICATED') return refusal(status.UNAUTHENTICATED, thrown.message);
+    if (thrown.code === 'KND_API_FORBIDDEN') return refusal(status.PERMISSION_DENIED, thrown.message);
+  }
+  return refusal(status.INTERNAL, 'Internal server error');
+}

@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { KindlingError } from '../../../protocol/error.ts';
+import { type Profile, ProfileSchema } from '../../nodes/profile.ts';
+import type { Provisioning } from '../../nodes/provisioning.ts';
+import { type Settings, SiteSettingsSchema } from '../../site/settings.ts';
+import type { DocumentTable } from '../../store/document-table.ts';
+import { type ApiRoute, apiRoute } from '../route.ts';
+
+export interface SiteRouteParts {
+  settings: Settings;
+  profiles: DocumentTable<Profile>;
+  provisioning: Provisioning;
+}
+
+const ProfileChangeSchema = ProfileSchema.omit({ name: true });
+
+export function siteRoutes({ settings, profiles, provisioning }: SiteRouteParts): ApiRoute[] {
+  return [
+    apiRoute({
+      method: 'GET',
+      path: '/api/v1/profiles',
+      access: 'operator',
+      tag: 'profiles',
+      operationId: 'listProfiles',
+      summary: 'Every profile',
+      answer: z.object({ profiles: z.array(ProfileSchema) }),
+      handle: () => ({ profiles: profiles.list() }),
+    }),
+    apiRoute({
+      method: 'GET',
+      path: '/api/v1/profiles/{name}',
+      access: 'operator',
+      tag: 'profiles',
+      operationId: 'getProfile',
+      summary: 'One profile',
+      answer: ProfileSchema,
+      handle: ({ path }) => provisioning.profile(path['name'] ?? ''),
+    }),
+    apiRoute({
+      method: 'PUT',
+      path: '/api/v1/profiles/{name}',
+      access: 'operator',
+      tag: 'profiles',
+      operationId: 'putProfile',
+      summary: 'Add or replace a profile; nodes already provisioned keep what they have',
+      body: ProfileChangeSchema,
+      answer: ProfileSchema,
+      handle: ({ path, body }) => {
+        const checked = ProfileSchema.safeParse({ ...body, name: path['name'] });
+        if (!checked.success) {
+          throw new KindlingError('KND_PROFILE_INVALID', `a profile cannot be called «${path['name']}»`);
+        }
+        profiles.save(checked.data.name, checked.data);
+        return checked.data;
+      },
+    }),
+    apiRoute({
+      method: 'DELETE',
+      path: '/api/v1/profiles/{name}',
+      access: 'operator',
+      tag: 'profiles',
+      operationId: 'deleteProfile',
+      summary: 'Remove a profile',
+      status: 204,
+      answer: z.void(),
+      handle: ({ path }) => {
+        const name = path['name'] ?? '';
+        if (!profiles.delete(name))
+          throw new KindlingError('KND_PROFILE_UNKNOWN', `there is no profile ${name}`);
+      },
+    }),
+    apiRoute({
+      method: 'GET',
+      path: '/api/v1/site',
+      access: 'operator',
+      tag: 'site',
+      operationId: 'getSite',
+      summary: 'The site’s settings',
+      answer: SiteSettingsSchema,
+      handle: () => settings.get(),
+    }),
+    apiRoute({
+      method: 'PATCH',
+      path: '/api/v1/site',
+      access: 'operator',
+      tag: 'site',
+      operationId: 'changeSite',
+      summary: 'Change some of the site’s settings',
+      body: SitePatchSchema,
+      answer: SiteSettingsSchema,
+      handle: ({ body }) => {
+        if (body.defaultProfile) provisioning.profile(body.defaultProfile);
+        const given = Object.entries(body).filter(([, value]) => value !== undefined);
+        return settings.change(Object.fromEntries(given));
+      },
+    }),
+  ];
+}
+
+/** Every setting may be left out, and what is left out stays as it is (no defaults). */
+const SitePatchSchema = z
+  .strictObject(
+    Object.fromEntries(
+      Object.entries(SiteSettingsSchema.shape).map(([key, field]) => [key, field.unwrap().optional()]),
+    ) as {
+      [K in keyof typeof SiteSettingsSchema.shape]: z.ZodOptional<
+        ReturnType<(typeof SiteSettingsSchema.shape)[K]['unwrap']>
+      >;
+    },
+  )
+  .meta({ id: 'SiteSettingsChange' });

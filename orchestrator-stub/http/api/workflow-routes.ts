@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import type { Nodes } from '../../nodes/nodes.ts';
+import { ulid } from '../../store/identifiers.ts';
+import { defineWorkflow } from '../../workflow/definition.ts';
+import { renderTemplate } from '../../workflow/go-template/render.ts';
+import { parseWorkflowTemplate } from '../../workflow/template.ts';
+import type { Templates } from '../../workflow/templates.ts';
+import type { Workflows } from '../../workflow/workflows.ts';
+import { type ApiRoute, apiRoute } from '../route.ts';
+import { WorkflowSchema, workflowView } from './workflow-schemas.ts';
+
+export interface WorkflowRouteParts {
+  workflows: Workflows;
+  templates: Templates;
+  nodes: Nodes;
+  now: () => Date;
+}
+
+const name = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/, 'letters, digits, dot, dash and underscore');
+const TemplateSchema = z
+  .object({ name: z.string(), isBuiltIn: z.boolean(), text: z.string() })
+  .meta({ id: 'Template' });
+const variables = z.record(z.string(), z.string()).default({});
+
+export function workflowRoutes({ workflows, templates, nodes, now }: WorkflowRouteParts): ApiRoute[] {
+  return [
+    apiRoute({
+      method: 'GET',
+      path: '/api/v1/workflows',
+      access: 'operator',
+      tag: 'workflows',
+      operationId: 'listWorkflows',
+      summary: 'Every workflow, the oldest first',
+      query: z.object({ node: z.string().optional() }),
+      answer: z.object({ workflows: z.array(WorkflowSchema) }),
+      handle: ({ query }) => {
+        const nodeId = query.node ? nodes.find(query.node).id : undefined;
+        const wanted = workflows.list().filter(({ definition }) => !nodeId || definition.hostId === nodeId);
+        return { workflows: wanted.map(workflowView) };
+      },
+    }),
+    apiRoute({
+      method: 'POST',
+      path: '/api/v1/workflows',
+      access: 'operator',
+      tag: 'workflows',
+      operationId: 'startWorkflow',
+      summary: 'Run a template on a node, outside of its provisioning',
+      status: 201,
+      body: z.strictObject({ node: z.string().min(1), template: name, variables }),
+      answer: WorkflowSchema,
+      handle: ({ body }) => {
+        const host = nodes.find(body.node);
+        const mac = host.reportedMac ?? host.mac ?? '';
+        const definition = defineWorkflow({
+          id: `workflow-${ulid(now().getTime()).toLowerCase()}`,
+          hostId: host.id,
+          generation: 0,
+          template: templates.get(body.template),
+          data: { device_1: mac, DeviceInfoHwMacID: mac, ...body.variables },
+          now: now(),
+        });
+        return workflowView(workflows.add(definition));
+      },
+    }),
+    apiRoute({
+      method: 'GET',
+      path: '/api/v1/workflows/{id}',
+      access: 'operator',
+      tag: 'workflows',
+      operationId: 'getWorkflow',
+      summary: 'One workflow with its actions',
+      answer: WorkflowSchema,
+      handle: ({ path }) => workflowView(workflows.get(path['id'] ?? '')),
+    }),
+    ...(
+      [
+        ['retry', 'Begin again at the action that failed', (id: string) => workflows.retry(id)],
+        ['pause', 'Let the running action end, start no other', (id: string) => workflows.pause(id)],
+        ['resume', 'Go on after a pause', (id: string) => workflows.resume(id)],
+        ['cancel', 'End the workflow', (id: string) => workflows.cancel(id, 'cancelled by the operator')],
+      ] as const
+    ).map(([verb, summary, act]) =>
+      apiRoute({
+        method: 'POST',
+        path: `/api/v1/workflows/{id}/${verb}`,
+        access: 'operator',
+        tag: 'workflows',
+        operationId: `${verb}Workflow`,
+        summary,
+        answer: WorkflowSchema,
+        handle: ({ path }) => workflowView(act(path['id'] ?? '')),
+      }),
+    ),
+    apiRoute({
+      method: 'GET',
+      path: '/api/v1/templates',
+      access: 'operator',
+      tag: 'templates',
+      operationId: 'listTemplates',
+      summary: 'Every workflow template, the built-in ones included',
+      answer: z.object({ templates: z.array(TemplateSchema) }),
+      handle: () => ({ templates: templates.list() }),
+    }),
+    apiRoute({
+      method: 'PUT',
+      path: '/api/v1/templates/{name}',
+      access: 'operator',
+      tag: 'templates',
+      operationId: 'putTemplate',
+      summary: 'Add or replace a template; a built-in one is overlaid',
+      body: z.strictObject({ text: z.string().min(1).max(1_000_000) }),
+      answer: TemplateSchema,
+      handle: ({ path, body }) => templates.put(path['name'] ?? '', body.text),
+    }),
+    apiRoute({
+      method: 'DELETE',
+      path: '/api/v1/templates/{name}',
+      access: 'operator',
+      tag: 'templates',
+      operationId: 'deleteTemplate',
+      summary: 'Remove a template; a built-in one comes back to light',
+      status: 204,
+      answer: z.void(),
+      handle: ({ path }) => templates.delete(path['name'] ?? ''),
+    }),
+    apiRoute({
+      method: 'POST',
+      path: '/api/v1/templates/{name}/render',
+      access: 'operator',
+      tag: 'templates',
+      operationId: 'renderTemplate',
+      summary: 'Render a template with values and check the outcome, without running it',
+      body: z.strictObject({ variables }),
+      answer: z.object({ text: z.string(), actions: z.number() }),
+      handle: ({ path, body }) => {
+        const template = templates.get(path['name'] ?? '');
+        const text = renderTemplate(template.text, body.variables, { name: template.name });
+        const { tasks } = parseWorkflowTemplate(text, template.name);
+        return { text, actions: tasks.reduce((sum, task) => sum + task.actions.length, 0) };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,30 @@
+import { openApiDocument } from './openapi.ts';
+import type { ApiRoute, RawRoute } from './route.ts';
+import { sendJson } from './server.ts';
+
+/** Small things around the API: whether we live, who signs our certificates, what the API is. */
+export function plainRoutes(api: readonly ApiRoute[], ca: string, version: string): RawRoute[] {
+  const document = openApiDocument(api, version);
+  return [
+    {
+      method: 'GET',
+      path: '/healthz',
+      access: 'anyone',
+      answer: ({ response }) => sendJson(response, 200, { status: 'ok', version }),
+    },
+    {
+      method: 'GET',
+      path: '/site-ca.crt',
+      access: 'anyone',
+      answer: ({ response }) => {
+        response.writeHead(200, { 'content-type': 'application/x-pem-file' }).end(ca);
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/v1/openapi.json',
+      access: 'anyone',
+      answer: ({ response }) => sendJson(response, 200, document),
+    },
+  ];
+}

@@ -1,0 +1,63 @@
+import type { IncomingMessage, Server } from 'node:http';
+import { KindlingError } from '../../protocol/error.ts';
+import type { AccessControl } from '../credentials/access.ts';
+import type { EventBus } from '../events/bus.ts';
+import { type NodeRouteParts, nodeRoutes } from './api/node-routes.ts';
+import { type SiteRouteParts, siteRoutes } from './api/site-routes.ts';
+import { type WorkflowRouteParts, workflowRoutes } from './api/workflow-routes.ts';
+import { eventRoute } from './events.ts';
+import { type KeycloakParts, keycloakRoutes } from './keycloak.ts';
+import { logIntakeRoute } from './log-intake.ts';
+import { plainRoutes } from './plain-routes.ts';
+import type { Access } from './route.ts';
+import { createHttpServer } from './server.ts';
+import { staticRoute } from './static-files.ts';
+
+export type SiteServerParts = NodeRouteParts &
+  SiteRouteParts &
+  WorkflowRouteParts &
+  KeycloakParts & {
+    bus: EventBus;
+    /** Undefined when the site asks for no tokens. */
+    access: AccessControl | undefined;
+    ca: string;
+    artefacts: string[];
+    files: string[];
+    version: string;
+    onFailure: (thrown: unknown, request: IncomingMessage) => void;
+  };
+
+/** Every HTTP address of the stub, in one table. */
+export function createSiteHttpServer(parts: SiteServerParts): Server {
+  const { access, bus, hosts, logs, now } = parts;
+  const api = [...nodeRoutes(parts), ...workflowRoutes(parts), ...siteRoutes(parts)];
+  const caller =
+    access &&
+    ((authorization: string | undefined) =>
+      authorization ? access.identify(authorization) : Promise.resolve(undefined));
+  return createHttpServer({
+    api,
+    raw: [
+      ...plainRoutes(api, parts.ca, parts.version),
+      ...keycloakRoutes(parts),
+      eventRoute(bus),
+      logIntakeRoute({ hosts, logs, bus, caller, now }),
+      staticRoute('/tink-stack', parts.artefacts),
+      staticRoute('/files-edge-orch', parts.files),
+    ],
+    authorize: (request, level) => authorize(access, request, level),
+    onFailure: parts.onFailure,
+  });
+}
+
+async function authorize(
+  access: AccessControl | undefined,
+  request: IncomingMessage,
+  level: Access,
+): Promise<void> {
+  if (!access || level === 'anyone') return;
+  const caller = await access.identify(request.headers.authorization);
+  if (caller.kind !== 'operator') {
+    throw new KindlingError('KND_API_FORBIDDEN', 'this needs the operator’s token');
+  }
+}

@@ -1,0 +1,125 @@
+import type { Credentials, NodeClient } from '../credentials/credentials.ts';
+import type { SiteSettings } from '../site/settings.ts';
+import type { Database } from '../store/database.ts';
+import type { HostTable } from '../store/host-table.ts';
+import { resourceId } from '../store/identifiers.ts';
+import { type Host, normalizeMac, normalizeUuid, status, swapUuidFields } from './host.ts';
+import type { Nodes } from './nodes.ts';
+import { type Candidates, decideOnboarding, type OnboardingDecision } from './onboarding-decision.ts';
+import { findFault, type Knock } from './onboarding-request.ts';
+import type { Provisioning } from './provisioning.ts';
+import { NO_SERIAL, newHost } from './registration.ts';
+
+export interface OnboardingOptions {
+  database: Database;
+  hosts: HostTable;
+  nodes: Nodes;
+  credentials: Credentials;
+  provisioning: Provisioning;
+  settings: () => SiteSettings;
+  projectId: string;
+  isStrict: boolean;
+  now: () => Date;
+}
+
+export interface KnockAnswer extends OnboardingDecision {
+  client?: NodeClient;
+}
+
+/** Lets nodes in: the non-interactive stream and the interactive call. */
+export class Onboarding {
+  readonly #options: OnboardingOptions;
+
+  constructor(options: OnboardingOptions) {
+    this.#options = options;
+  }
+
+  /** One request of the non-interactive stream. `origin` is how the node reached us: it is told to the installed system. */
+  knock(knock: Knock, origin: string): KnockAnswer {
+    const { database, hosts, nodes, credentials, isStrict, now, settings } = this.#options;
+    return database.transaction(() => {
+      if (settings().acceptUnregistered) this.#admitStranger(knock);
+      const decision = decideOnboarding(
+        knock,
+        (serial) => this.#candidates(knock, serial),
+        { isStrict, isProvisioned: ({ id }) => hosts.instance(id)?.currentState === 'RUNNING' },
+        now(),
+      );
+      if (decision.save) {
+        hosts.save(decision.save);
+        hosts.saveOrigin(decision.save.id, origin);
+        nodes.tell(decision.save, decision.state === 'ONBOARDED' ? 'onboarded' : 'changed');
+      }
+      if (decision.state !== 'ONBOARDED' || !decision.host) return decision;
+      return { ...decision, client: credentials.issue(decision.host, now()) };
+    });
+  }
+
+  /** What follows an ONBOARDED answer, in the background as in EMF. */
+  afterOnboarded(host: Host): void {
+    this.#options.provisioning.advance(host.id);
+  }
+
+  /** The interactive call (emf.md 1.7). Returns the host, and whether it was unknown before. */
+  createNode(knock: Knock, origin: string): { host: Host; isNew: boolean } {
+    const { database, hosts, nodes, now, projectId } = this.#options;
+    const serial = findFault(knock, 'HwData')?.field === 'Serialnum' ? NO_SERIAL : knock.serial;
+    const result = database.transaction(() => {
+      const existing = hosts.byUuid(normalizeUuid(knock.uuid));
+      const isNew = !existing?.isRegistered;
+      if (existing && !isNew && existing.serial === serial && existing.reportedMac === knock.mac) {
+        return { host: existing, isNew };
+      }
+      const host: Host = {
+        ...(existing ?? newHost(resourceId('host'), projectId, now())),
+        isRegistered: true,
+        uuid: normalizeUuid(knock.uuid),
+        serial,
+        mac: normalizeMac(knock.mac),
+        reportedMac: knock.mac,
+        reportedIp: knock.ip,
+        desiredState: 'ONBOARDED',
+        currentState: 'ONBOARDED',
+        registrationStatus: status('Unknown', 'UNSPECIFIED', now()),
+        onboardingStatus: status('Onboarded', 'IDLE', now()),
+        lastSeenAt: now().toISOString(),
+      };
+      hosts.save(host);
+      hosts.saveOrigin(host.id, origin);
+      nodes.tell(host, 'onboarded');
+      return { host, isNew };
+    });
+    this.#options.provisioning.advance(result.host.id);
+    return result;
+  }
+
+  /** Registered hosts only: a machine that merely showed itself is «not found», so that a person may log it in. */
+  #candidates(knock: Knock, serial: string): Candidates {
+    const { hosts } = this.#options;
+    const registered = (host: Host | undefined) => (host?.isRegistered ? host : undefined);
+    const uuid = normalizeUuid(knock.uuid);
+    return {
+      byUuid: registered(hosts.byUuid(uuid)) ?? registered(hosts.byUuid(swapUuidFields(uuid))),
+      bySerial: serial === NO_SERIAL ? undefined : registered(hosts.bySerial(serial)),
+      byMac: registered(hosts.byMac(normalizeMac(knock.mac))),
+    };
+  }
+
+  /** A site may let in whoever boots on its network, with the default profile. */
+  #admitStranger(knock: Knock): void {
+    const { nodes, hosts, settings } = this.#options;
+    const fault = findFault(knock, 'OnboardNodeStreamRequest');
+    if (fault && fault.field !== 'Serialnum') return;
+    const { byUuid, bySerial, byMac } = this.#candidates(knock, fault ? NO_SERIAL : knock.serial);
+    if (byUuid || bySerial || byMac) return;
+    const profile = settings().defaultProfile;
+    const known = hosts.byUuid(normalizeUuid(knock.uuid));
+    nodes.register({
+      name: known?.name,
+      uuid: knock.uuid,
+      ...(fault ? {} : { serial: knock.serial }),
+      autoOnboard: true,
+      ...(profile ? { profile } : {}),
+    });
+  }
+}

@@ -1,0 +1,70 @@
+import { z } from 'zod';
+
+const name = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/, 'letters, digits, dot, dash and underscore');
+
+/** An operating system and how to put it on a node. */
+export const ProfileSchema = z
+  .strictObject({
+    name,
+    osType: z.enum(['MUTABLE', 'IMMUTABLE']).default('MUTABLE'),
+    template: name
+      .nullable()
+      .default(null)
+      .describe('Workflow template; by default «ubuntu» for MUTABLE, «microvisor» for IMMUTABLE'),
+    imageUrl: z
+      .string()
+      .min(1)
+      .max(2000)
+      .describe('An absolute URL, or for IMMUTABLE a path on the release file server'),
+    imageSha256: z
+      .string()
+      .regex(/^([0-9a-f]{64})?$/, '64 hexadecimal digits')
+      .default('')
+      .describe('Of the file as it is downloaded, compressed'),
+    imageFormat: z
+      .enum(['auto', 'raw', 'qcow2'])
+      .default('auto')
+      .describe('auto: a URL with «.img» whose first bytes are those of qcow2 is qcow2, anything else raw'),
+    imageCaCert: z.string().max(20_000).default('').describe('PEM of the CA of the image server'),
+    security: z.enum(['NONE', 'SECURE_BOOT_AND_FULL_DISK_ENCRYPTION']).default('NONE'),
+    lvmSizeGb: z.number().int().min(0).max(100_000).default(0),
+    kernelVersion: z.string().max(100).default(''),
+    skipKernelUpgrade: z.boolean().default(false),
+    localAccount: z
+      .strictObject({ user: z.string().regex(/^[a-z_][a-z0-9_-]{0,31}$/), sshKey: z.string().max(5000) })
+      .nullable()
+      .default(null),
+    metadata: z
+      .record(z.string(), z.string())
+      .default({})
+      .describe('«standalone-node»: "true" leaves the orchestrator out'),
+    customConfigs: z
+      .array(z.strictObject({ name, content: z.string().max(200_000) }))
+      .max(50)
+      .default([])
+      .describe('Further cloud-init files'),
+    cloudInit: z
+      .string()
+      .max(500_000)
+      .nullable()
+      .default(null)
+      .describe('Replaces the built-in 99_infra.cfg'),
+    installerScript: z.string().max(500_000).nullable().default(null),
+    variables: z
+      .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string())
+      .default({})
+      .describe('Further values for the template'),
+  })
+  .meta({ id: 'Profile' });
+
+export type Profile = z.output<typeof ProfileSchema>;
+
+export function templateOf(profile: Profile): string {
+  return profile.template ?? (profile.osType === 'IMMUTABLE' ? 'microvisor' : 'ubuntu');
+}
+
+export function isStandalone(profile: Profile): boolean {
+  return profile.osType === 'IMMUTABLE' && profile.metadata['standalone-node'] === 'true';
+}

@@ -1,0 +1,229 @@
+import { randomBytes } from 'node:crypto';
+import { KindlingError, toErrorReport } from '../../protocol/error.ts';
+import type { Credentials } from '../credentials/credentials.ts';
+import type { SiteSettings } from '../site/settings.ts';
+import type { Database } from '../store/database.ts';
+import type { DocumentTable } from '../store/document-table.ts';
+import type { HostTable } from '../store/host-table.ts';
+import { resourceId } from '../store/identifiers.ts';
+import type { StoredWorkflow } from '../store/workflow-table.ts';
+import type { Template } from '../workflow/built-in.ts';
+import { defineWorkflow } from '../workflow/definition.ts';
+import { ImageFormats } from '../workflow/image-format.ts';
+import { templateData } from '../workflow/inputs.ts';
+import { provisioningStatus } from '../workflow/status-text.ts';
+import type { Workflows } from '../workflow/workflows.ts';
+import { type Host, status } from './host.ts';
+import {
+  createInstance,
+  type Instance,
+  markFirstBoot,
+  markProvisioned,
+  needsProvisioning,
+  nextGeneration,
+} from './instance.ts';
+import type { Nodes } from './nodes.ts';
+import { isStandalone, type Profile, templateOf } from './profile.ts';
+import { reopenOnboarding } from './registration.ts';
+
+export interface ProvisioningOptions {
+  database: Database;
+  hosts: HostTable;
+  nodes: Nodes;
+  profiles: DocumentTable<Profile>;
+  template: (name: string) => Template;
+  credentials: Credentials;
+  workflows: () => Workflows;
+  settings: () => SiteSettings;
+  ca: string;
+  origin: () => string;
+  now: () => Date;
+  onFailure: (thrown: unknown) => void;
+}
+
+/** Brings onboarded hosts to the system they should run: instance → workflow → first boot. */
+export class Provisioning {
+  readonly #options: ProvisioningOptions;
+  readonly #formats = new ImageFormats();
+
+  constructor(options: ProvisioningOptions) {
+    this.#options = options;
+  }
+
+  /** Does whatever the host is ready for, in the background. Safe to call at any time and any number of times. */
+  advance(hostId: string): void {
+    this.#advance(hostId).catch((thrown: unknown) => {
+      this.#options.onFailure(thrown);
+      this.#fail(hostId, thrown);
+    });
+  }
+
+  /** Chooses the system of a host that has none yet (manual mode), or before it has connected. */
+  provision(key: string, profileName: string): Instance {
+    const { nodes, hosts, database } = this.#options;
+    this.profile(profileName);
+    const host = nodes.find(key);
+    if (hosts.instance(host.id)) {
+      throw new KindlingError('KND_NODE_STATE', `${host.name} already has a system`, {
+        hint: 'To write its disk anew, use «kindling node reprovision».',
+      });
+    }
+    const instance = database.transaction(() => this.#createInstance(host, profileName));
+    this.advance(host.id);
+    return instance;
+  }
+
+  /** A new generation: the node may come in again and its disk is written once more. */
+  reprovision(key: string, profileName?: string): Instance {
+    const { nodes, hosts, database, now, workflows } = this.#options;
+    if (profileName) this.profile(profileName);
+    return database.transaction(() => {
+      const host = nodes.find(key);
+      if (host.currentState === 'UNTRUSTED' || !host.isRegistered) {
+        throw new KindlingError('KND_NODE_STATE', `${host.name} is not a node that may be provisioned`);
+      }
+      const before = hosts.instance(host.id);
+      if (!before) {
+        const name = profileName ?? this.#defaultProfileOf(host);
+        if (!name)
+          throw new KindlingError('KND_NODE_STATE', `${host.name} has no system yet; name a profile`);
+        return this.#createInstance(host, name);
+      }
+      workflows().cancelAllOf(host.id, `replaced by generation ${before.generation + 1}`);
+      const firstBootKey = randomBytes(16).toString('hex');
+      const instance = nextGeneration(
+        before,
+        { ...(profileName ? { profile: profileName } : {}), firstBootKey },
+        now(),
+      );
+      hosts.saveInstance(instance);
+      nodes.change(host.id, (each) => reopenOnboarding(each, now()));
+      return instance;
+    });
+  }
+
+  /** The installed system has booted. Returns the host. */
+  firstBoot(key: string): Host {
+    const { hosts, nodes, database, now } = this.#options;
+    return database.transaction(() => {
+      const instance = hosts.instanceByFirstBootKey(key);
+      if (!instance) throw new KindlingError('KND_API_NOT_FOUND', 'there is no such first boot to report');
+      hosts.saveInstance(markFirstBoot(instance, now()));
+      return nodes.change(
+        instance.hostId,
+        (host) => ({
+          ...host,
+          hostStatus: status('Running', 'IDLE', now()),
+          lastSeenAt: now().toISOString(),
+        }),
+        'running',
+      );
+    });
+  }
+
+  /** A workflow has moved: its host's status follows. */
+  follow({ definition, progress }: StoredWorkflow): void {
+    const { hosts, nodes, database, now } = this.#options;
+    if (definition.generation === 0) return;
+    database.transaction(() => {
+      const host = hosts.byId(definition.hostId);
+      const instance = hosts.instance(definition.hostId);
+      if (!host || !instance || instance.generation !== definition.generation) return;
+      const { text, indicator } = provisioningStatus(definition, progress);
+      if (progress.state === 'SUCCESS') {
+        hosts.saveInstance(markProvisioned(instance, definition.generation, now()));
+        const profile = this.#options.profiles.get(instance.profile);
+        const reboots = !profile || !isStandalone(profile);
+        nodes.change(
+          host.id,
+          (each) => ({
+            ...each,
+            hostStatus: status(reboots ? 'Rebooting' : 'Provisioned', 'IN_PROGRESS', now()),
+          }),
+          'provisioned',
+        );
+        return;
+      }
+      if (instance.provisioningStatus.text === text) return;
+      hosts.saveInstance({ ...instance, provisioningStatus: status(text, indicator, now()) });
+      nodes.tell(host, 'changed');
+    });
+  }
+
+  profile(name: string): Profile {
+    const profile = this.#options.profiles.get(name);
+    if (!profile) throw new KindlingError('KND_PROFILE_UNKNOWN', `there is no profile ${name}`);
+    return profile;
+  }
+
+  async #advance(hostId: string): Promise<void> {
+    const { hosts, database } = this.#options;
+    const host = hosts.byId(hostId);
+    if (host?.currentState !== 'ONBOARDED' || !host.reportedMac) return;
+    const instance = database.transaction(() => {
+      const existing = hosts.instance(hostId);
+      if (existing) return existing;
+      const profile = this.#defaultProfileOf(host);
+      return profile ? this.#createInstance(host, profile) : undefined;
+    });
+    if (!instance || !needsProvisioning(instance)) return;
+    const isQcow2 = await this.#formats.isQcow2(this.profile(instance.profile));
+    this.#startWorkflow(hostId, isQcow2);
+  }
+
+  /** Everything is read again: the question about the image may have taken a while. */
+  #startWorkflow(hostId: string, isQcow2: boolean): void {
+    const { hosts, database, credentials, now, settings, ca, origin } = this.#options;
+    const workflows = this.#options.workflows();
+    database.transaction(() => {
+      const host = hosts.byId(hostId);
+      const instance = hosts.instance(hostId);
+      if (host?.currentState !== 'ONBOARDED' || !instance || !needsProvisioning(instance)) return;
+      const id = `workflow-${host.uuid ?? host.id}-g${instance.generation}`;
+      if (workflows.find(id)) return;
+      const profile = this.profile(instance.profile);
+      const data = templateData({
+        host,
+        instance,
+        profile,
+        settings: settings(),
+        inventory: hosts.inventory(hostId),
+        client: credentials.issue(host, now()),
+        isQcow2,
+        ca,
+        origin: hosts.origin(hostId) ?? origin(),
+      });
+      const template = this.#options.template(templateOf(profile));
+      workflows.add(
+        defineWorkflow({ id, hostId, generation: instance.generation, template, data, now: now() }),
+      );
+    });
+  }
+
+  #createInstance(host: Host, profile: string): Instance {
+    const { hosts, nodes, now } = this.#options;
+    const firstBootKey = randomBytes(16).toString('hex');
+    const instance = createInstance({ id: resourceId('inst'), host, profile, firstBootKey, now: now() });
+    hosts.saveInstance(instance);
+    nodes.tell(host, 'changed');
+    return instance;
+  }
+
+  #defaultProfileOf(host: Host): string | null {
+    const { autoProvision, defaultProfile } = this.#options.settings();
+    return host.profile ?? (autoProvision ? defaultProfile : null);
+  }
+
+  #fail(hostId: string, thrown: unknown): void {
+    const { hosts, nodes, now } = this.#options;
+    const host = hosts.byId(hostId);
+    const instance = hosts.instance(hostId);
+    if (!host || !instance) return;
+    const { message } = toErrorReport(thrown);
+    hosts.saveInstance({
+      ...instance,
+      provisioningStatus: status(`Provisioning Failed: ${message}`, 'ERROR', now()),
+    });
+    nodes.tell(host, 'changed');
+  }
+}

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import type { DocumentTable } from '../store/document-table.ts';
+
+/** What holds for the whole site. EMF keeps the first three in its provider config. */
+export const SiteSettingsSchema = z
+  .strictObject({
+    defaultProfile: z.string().max(120).nullable().default(null),
+    autoProvision: z
+      .boolean()
+      .default(true)
+      .describe('Zero touch: an onboarded node gets the default profile at once. Off: somebody chooses one'),
+    acceptUnregistered: z
+      .boolean()
+      .default(false)
+      .describe('Let in every machine that knocks, with the default profile (closed networks only)'),
+    publicUrl: z
+      .url()
+      .nullable()
+      .default(null)
+      .describe('How installed systems reach this server; by default as the node did'),
+    httpProxy: z.string().max(500).default(''),
+    httpsProxy: z.string().max(500).default(''),
+    noProxy: z.string().max(2000).default(''),
+    ntpServers: z.array(z.string().max(253)).max(16).default([]),
+    actionRegistry: z
+      .string()
+      .max(300)
+      .default('localhost:7443/edge-orch/infra/tinker-actions')
+      .describe('Where action images come from; our agent only looks at the last part of the name'),
+    actionVersion: z.string().max(100).default('1.21.1'),
+  })
+  .meta({ id: 'SiteSettings' });
+
+export type SiteSettings = z.output<typeof SiteSettingsSchema>;
+
+const NAME = 'site';
+
+/** The site's settings, read once and kept. */
+export class Settings {
+  readonly #table: DocumentTable<SiteSettings>;
+  #current: SiteSettings;
+
+  constructor(table: DocumentTable<SiteSettings>) {
+    this.#table = table;
+    this.#current = SiteSettingsSchema.parse(table.get(NAME) ?? {});
+  }
+
+  get(): SiteSettings {
+    return this.#current;
+  }
+
+  change(change: Partial<SiteSettings>): SiteSettings {
+    this.#current = SiteSettingsSchema.parse({ ...this.#current, ...change });
+    this.#table.save(NAME, this.#current);
+    return this.#current;
+  }
+}

@@ -1,0 +1,57 @@
+import { ulid } from '../store/identifiers.ts';
+import { renderTemplate } from './go-template/render.ts';
+import type { Flavour } from './go-template/tinkerbell-functions.ts';
+import type { Value } from './go-template/values.ts';
+import { parseWorkflowTemplate } from './template.ts';
+import type { WorkflowDefinition } from './workflow.ts';
+
+export interface DefinitionInputs {
+  id: string;
+  hostId: string;
+  generation: number;
+  template: { name: string; text: string; flavour?: Flavour };
+  /** What the template may refer to: the hardware map at the top level, as Tinkerbell has it. */
+  data: { [key: string]: Value };
+  now: Date;
+}
+
+/** Renders a template, checks it, and lays its actions out in one row. */
+export function defineWorkflow(inputs: DefinitionInputs): WorkflowDefinition {
+  const { name, text, flavour } = inputs.template;
+  const rendered = renderTemplate(text, inputs.data, { name, ...(flavour ? { flavour } : {}) });
+  const template = parseWorkflowTemplate(rendered, name);
+  const time = inputs.now.getTime();
+  const actions = template.tasks.flatMap((task) => {
+    const taskId = ulid(time);
+    return task.actions.map((action) => ({
+      id: ulid(time),
+      taskId,
+      taskName: task.name,
+      name: action.name,
+      workerId: task.worker,
+      image: action.image,
+      timeout: action.timeout,
+      command: action.command,
+      volumes: [...task.volumes, ...action.volumes],
+      environment: sortedEnvironment({ ...task.environment, ...action.environment }),
+      pid: action.pid,
+      network: action.network,
+    }));
+  });
+  return {
+    id: inputs.id,
+    hostId: inputs.hostId,
+    template: name,
+    generation: inputs.generation,
+    globalTimeout: template.globalTimeout,
+    createdAt: inputs.now.toISOString(),
+    actions,
+  };
+}
+
+/** `K=V`, sorted byte by byte as Go's sort.Strings does. */
+function sortedEnvironment(environment: Record<string, string>): string[] {
+  return Object.entries(environment)
+    .map(([name, value]) => `${name}=${value}`)
+    .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+}

@@ -1,0 +1,131 @@
+import type { Inventory } from '../../protocol/inventory.ts';
+import type { NodeClient } from '../credentials/credentials.ts';
+import type { Host } from '../nodes/host.ts';
+import type { Instance } from '../nodes/instance.ts';
+import { isStandalone, type Profile } from '../nodes/profile.ts';
+import type { SiteSettings } from '../site/settings.ts';
+import { cloudInitTemplate } from './built-in.ts';
+import { quoteGo } from './go-template/printf.ts';
+import { renderTemplate } from './go-template/render.ts';
+import type { Value } from './go-template/values.ts';
+
+export interface WorkflowInputs {
+  host: Host;
+  instance: Instance;
+  profile: Profile;
+  settings: SiteSettings;
+  inventory: Inventory | undefined;
+  client: NodeClient;
+  isQcow2: boolean;
+  /** PEM of the site's CA. */
+  ca: string;
+  /** How the node reaches this server: «https://10.0.2.2:8443». */
+  origin: string;
+}
+
+/** Custom configs travel in one file, one after another with this between them. */
+const UNIT_SEPARATOR = '\x1f';
+/** Cuts that file at the separators into 00_infra.cfg, 01_infra.cfg, … */
+const SPLIT_COMMAND = `cd /etc/cloud/cloud.cfg.d && awk 'BEGIN { RS = "\\x1f"; n = 0 } { printf "%s", $0 > sprintf("%02d_infra.cfg", n++) }' custom.cfg && rm custom.cfg`;
+const DEFAULT_INSTALLER = '#!/bin/sh\ntouch /home/postinstall/Setup/.base_pkg_install_done\n';
+const COMPRESSED_SUFFIX = /\.(gz|bz2|bzip2|xz|zs|zst)(\?|#|$)/;
+
+/** Everything a workflow template may refer to, under the names of emf.md 5.1. All values are texts. */
+export function templateData(inputs: WorkflowInputs): { [key: string]: Value } {
+  const { host, profile, settings, inventory, client } = inputs;
+  const image = (name: string) => `${settings.actionRegistry}/${name}:${settings.actionVersion}`;
+  const customConfigs = profile.customConfigs
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .map(({ content }) => content)
+    .join(UNIT_SEPARATOR);
+  return {
+    DeviceInfoHwSerialID: host.serial ?? host.reportedSerial ?? '',
+    DeviceInfoHwMacID: host.reportedMac ?? '',
+    DeviceInfoHwIP: host.reportedIp ?? '',
+    DeviceInfoOSImageURL: imageUrl(profile),
+    DeviceInfoOsImageSHA256: profile.imageSha256,
+    DeviceInfoOSImageCompressed: String(COMPRESSED_SUFFIX.test(profile.imageUrl)),
+    DeviceInfoOSTLSCACert: profile.imageCaCert ? Buffer.from(profile.imageCaCert).toString('base64') : '',
+    DeviceInfoGateway: '',
+    DeviceInfoImgType: profile.osType === 'IMMUTABLE' ? 'microvisor' : 'ubuntu',
+    DeviceInfoGUID: host.uuid ?? '',
+    DeviceInfoSecurityFeature: `SECURITY_FEATURE_${profile.security}`,
+    DeviceInfoAuthClientID: client.clientId,
+    DeviceInfoAuthClientSecret: client.secret,
+    DeviceInfoTinkerVersion: settings.actionVersion,
+    DeviceInfoHostname: host.id,
+    DeviceInfoOsType: `OS_TYPE_${profile.osType}`,
+    DeviceInfoTenantID: host.projectId,
+    DeviceInfoPlatformBundle: '',
+    DeviceInfoLocalAccountUserName: profile.localAccount?.user ?? '',
+    DeviceInfoSSHKey: profile.localAccount?.sshKey ?? '',
+    DeviceInfoOSResourceID: profile.name,
+    DeviceInfoCustomConfigs: customConfigs,
+    DeviceInfoIsStandaloneNode: String(isStandalone(profile)),
+    DeviceInfoUserLVMSize: String(profile.lvmSizeGb),
+    DeviceInfoKernelVersion: profile.kernelVersion,
+    DeviceInfoSkipKernelUpgrade: String(profile.skipKernelUpgrade),
+    TinkerActionImageEraseNonRemovableDisk: image('erase_non_removable_disks'),
+    TinkerActionImageWriteFile: image('writefile'),
+    TinkerActionImageSecureBootFlagRead: image('securebootflag'),
+    TinkerActionImageCexec: image('cexec'),
+    TinkerActionImageEfibootset: image('efibootset'),
+    TinkerActionImageKernelUpgrade: image('kernelupgrd'),
+    TinkerActionImageFdeDmv: image('fde_dmv'),
+    TinkerActionImageStreamOSImageToDisk: image(inputs.isQcow2 ? 'qemu_nbd_image2disk' : 'image2disk'),
+    EnvENProxyHTTP: settings.httpProxy,
+    EnvENProxyHTTPS: settings.httpsProxy,
+    EnvENProxyNoProxy: settings.noProxy,
+    CloudInitData: quoteGo(profile.cloudInit ?? cloudInit(inputs)),
+    CustomConfigs: quoteGo(customConfigs),
+    CustomConfigsSplitCommand: quoteGo(SPLIT_COMMAND),
+    InstallerScript: quoteGo(profile.installerScript ?? DEFAULT_INSTALLER),
+    OsResourceID: profile.name,
+    // Tinkerbell's own names, for templates that come from there.
+    device_1: host.reportedMac ?? '',
+    Hardware: hardware(inventory),
+    ...profile.variables,
+  };
+}
+
+/** A path is on the release file server, which the node reaches through its local front (emf.md 5.1, 8.3). */
+function imageUrl(profile: Profile): string {
+  if (profile.osType === 'MUTABLE' || /^[a-z][a-z0-9+.-]*:\/\//i.test(profile.imageUrl))
+    return profile.imageUrl;
+  return `http://127.0.0.1/${profile.imageUrl.replace(/^\/+/, '')}`;
+}
+
+function hardware(inventory: Inventory | undefined): Value {
+  return {
+    Disks: (inventory?.disks ?? []).filter(({ kind }) => kind === 'disk').map(({ path }) => path),
+    Interfaces: (inventory?.nics ?? []).map(({ name, mac }) => ({ DHCP: { MAC: mac, IfaceName: name } })),
+  };
+}
+
+function cloudInit({ host, profile, settings, client, ca, origin, instance }: WorkflowInputs): string {
+  const proxies = {
+    http_proxy: settings.httpProxy,
+    https_proxy: settings.httpsProxy,
+    no_proxy: settings.noProxy,
+  };
+  return renderTemplate(
+    cloudInitTemplate(),
+    {
+      HOST_MAC: (host.reportedMac ?? '').toLowerCase(),
+      HOSTNAME: host.id,
+      TENANT_ID: host.projectId,
+      CLIENT_ID: client.clientId,
+      CLIENT_SECRET: client.secret,
+      CA_CERT: ca.trimEnd(),
+      LOCAL_USER: profile.localAccount?.user ?? '',
+      SSH_KEY: profile.localAccount?.sshKey ?? '',
+      NTP_SERVERS: settings.ntpServers,
+      PROXY_LINES: Object.entries(proxies)
+        .filter(([, value]) => value)
+        .map(([name, value]) => `${name}=${value}`),
+      IS_STANDALONE: isStandalone(profile),
+      FIRST_BOOT_URL: `${settings.publicUrl ?? origin}/api/v1/first-boot/${instance.firstBootKey}`,
+    },
+    { name: 'cloud-init.cfg' },
+  );
+}

@@ -1,0 +1,41 @@
+import { KindlingError } from '../../protocol/error.ts';
+import type { DocumentTable } from '../store/document-table.ts';
+import { builtInTemplates, type Template } from './built-in.ts';
+import { checkSyntax } from './go-template/render.ts';
+
+/** Templates by name: the operator's own, laid over the built-in ones. */
+export class Templates {
+  readonly #table: DocumentTable<Template>;
+  readonly #builtIn: Map<string, Template>;
+
+  constructor(table: DocumentTable<Template>) {
+    this.#table = table;
+    this.#builtIn = new Map(builtInTemplates().map((template) => [template.name, template]));
+  }
+
+  list(): Template[] {
+    const all = new Map([...this.#builtIn, ...this.#table.list().map((each) => [each.name, each] as const)]);
+    return [...all.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  get(name: string): Template {
+    const template = this.#table.get(name) ?? this.#builtIn.get(name);
+    if (!template) throw new KindlingError('KND_TEMPLATE_UNKNOWN', `there is no template ${name}`);
+    return template;
+  }
+
+  /** Faults that do not depend on values are found now, not when the first node shows up. */
+  put(name: string, text: string): Template {
+    checkSyntax(text, { name });
+    const template = { name, text, isBuiltIn: false };
+    this.#table.save(name, template);
+    return template;
+  }
+
+  delete(name: string): void {
+    if (this.#table.delete(name)) return;
+    if (!this.#builtIn.has(name))
+      throw new KindlingError('KND_TEMPLATE_UNKNOWN', `there is no template ${name}`);
+    throw new KindlingError('KND_TEMPLATE_INVALID', `${name} is built in and cannot be deleted`);
+  }
+}

@@ -1,0 +1,57 @@
+import { isTerminal, type WorkflowDefinition, type WorkflowState } from './workflow.ts';
+
+interface Entry {
+  id: string;
+  hostId: string;
+  isOver: boolean;
+}
+
+/** Which workflows name which worker, and who is waiting for news of theirs. */
+export class WorkerIndex {
+  readonly #entries = new Map<string, Entry[]>();
+  readonly #waiting = new Map<string, Set<() => void>>();
+
+  put({ id, hostId, actions }: WorkflowDefinition, state: WorkflowState): void {
+    const isOver = isTerminal(state);
+    for (const worker of new Set(actions.map(({ workerId }) => workerId))) {
+      const entries = this.#entries.get(worker) ?? [];
+      const entry = entries.find((each) => each.id === id);
+      if (entry) entry.isOver = isOver;
+      else entries.push({ id, hostId, isOver });
+      this.#entries.set(worker, entries);
+    }
+  }
+
+  idsOf(worker: string): string[] {
+    return (this.#entries.get(worker) ?? []).filter(({ isOver }) => !isOver).map(({ id }) => id);
+  }
+
+  /** The last workflow of a worker that has none left to do. */
+  lastOf(worker: string): string | undefined {
+    return this.#entries.get(worker)?.at(-1)?.id;
+  }
+
+  forgetHost(hostId: string): void {
+    for (const [worker, entries] of this.#entries) {
+      const rest = entries.filter((entry) => entry.hostId !== hostId);
+      if (rest.length > 0) this.#entries.set(worker, rest);
+      else this.#entries.delete(worker);
+    }
+  }
+
+  /** Calls `onNews` whenever a workflow of this worker changes. Returns the way to stop. */
+  wait(worker: string, onNews: () => void): () => void {
+    const waiting = this.#waiting.get(worker) ?? new Set();
+    waiting.add(onNews);
+    this.#waiting.set(worker, waiting);
+    return () => {
+      waiting.delete(onNews);
+      if (waiting.size === 0) this.#waiting.delete(worker);
+    };
+  }
+
+  wake(workers: readonly string[]): void {
+    for (const worker of new Set(workers))
+      for (const onNews of [...(this.#waiting.get(worker) ?? [])]) onNews();
+  }
+}

@@ -1,0 +1,208 @@
+import { KindlingError } from '../../protocol/error.ts';
+import type { EventBus } from '../events/bus.ts';
+import type { StoredWorkflow, WorkflowTable } from '../store/workflow-table.ts';
+import { WorkerIndex } from './worker-index.ts';
+import {
+  type ActionReport,
+  applyReport,
+  applyTimeouts,
+  cancel,
+  currentIndex,
+  isTerminal,
+  newProgress,
+  nextDeadline,
+  retry,
+  type WorkflowDefinition,
+  type WorkflowProgress,
+} from './workflow.ts';
+
+export interface WorkflowsOptions {
+  table: WorkflowTable;
+  bus: EventBus;
+  now: () => Date;
+  /** How much later than the agent the stub ends an action that overran its time. */
+  timeoutGraceMs: number;
+  /** Called after every change, inside the same turn. */
+  onChange: (workflow: StoredWorkflow) => void;
+}
+
+/** setTimeout cannot wait longer than this. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * The workflows of the site. Those that are not over are held in memory, indexed by worker, so that a thousand polls
+ * per second never reach the database; every change is written through before anybody hears of it.
+ */
+export class Workflows {
+  readonly #options: WorkflowsOptions;
+  readonly #active = new Map<string, StoredWorkflow>();
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+  readonly index = new WorkerIndex();
+
+  constructor(options: WorkflowsOptions) {
+    this.#options = options;
+    for (const workflow of options.table.list()) this.#hold(workflow);
+  }
+
+  /** Ends timeouts that fell due while the stub was down, and starts the clocks of the others. */
+  start(): void {
+    for (const { definition } of this.#active.values()) this.#schedule(definition.id);
+  }
+
+  stop(): void {
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+  }
+
+  add(definition: WorkflowDefinition): StoredWorkflow {
+    const workflow = { definition, progress: newProgress(definition) };
+    this.#options.table.insert(workflow);
+    this.#hold(workflow);
+    this.#tell(workflow);
+    return workflow;
+  }
+
+  list(): StoredWorkflow[] {
+    return this.#options.table.list();
+  }
+
+  find(id: string): StoredWorkflow | undefined {
+    return this.#active.get(id) ?? this.#options.table.byId(id);
+  }
+
+  get(id: string): StoredWorkflow {
+    const workflow = this.find(id);
+    if (!workflow) throw new KindlingError('KND_WORKFLOW_UNKNOWN', `there is no workflow ${id}`);
+    return workflow;
+  }
+
+  latestOf(hostId: string): StoredWorkflow | undefined {
+    for (const workflow of this.#active.values()) if (workflow.definition.hostId === hostId) return workflow;
+    return this.#options.table.latestOf(hostId);
+  }
+
+  /** Workflows that are not over and have work for this worker, oldest first. */
+  activeOf(workerId: string): StoredWorkflow[] {
+    return this.index.idsOf(workerId).flatMap((id) => this.#active.get(id) ?? []);
+  }
+
+  report(id: string, report: ActionReport): void {
+    this.#change(id, (workflow) => applyReport(workflow.progress, report, this.#options.now()));
+  }
+
+  retry(id: string): StoredWorkflow {
+    return this.#change(id, ({ progress, definition }) => {
+      if (!isTerminal(progress.state) || currentIndex(progress) >= definition.actions.length) {
+        throw refused(id, progress, 'retried');
+      }
+      return retry(progress);
+    });
+  }
+
+  pause(id: string): StoredWorkflow {
+    return this.#change(id, ({ progress }) => {
+      if (isTerminal(progress.state)) throw refused(id, progress, 'paused');
+      return { ...progress, isPaused: true };
+    });
+  }
+
+  resume(id: string): StoredWorkflow {
+    return this.#change(id, ({ progress }) => {
+      if (!progress.isPaused) throw refused(id, progress, 'resumed');
+      return { ...progress, isPaused: false };
+    });
+  }
+
+  cancel(id: string, reason: string): StoredWorkflow {
+    return this.#change(id, ({ progress }) => {
+      if (isTerminal(progress.state)) throw refused(id, progress, 'cancelled');
+      return cancel(progress, reason, this.#options.now());
+    });
+  }
+
+  /** Cancels what a host still has to do: it is deleted, deauthorised or gets a new generation. */
+  cancelAllOf(hostId: string, reason: string): void {
+    for (const { definition } of [...this.#active.values()]) {
+      if (definition.hostId === hostId) this.cancel(definition.id, reason);
+    }
+  }
+
+  forget(hostId: string): void {
+    for (const { definition } of [...this.#active.values()]) {
+      if (definition.hostId === hostId) this.#release(definition.id);
+    }
+    this.index.forgetHost(hostId);
+  }
+
+  #change(id: string, decide: (workflow: StoredWorkflow) => WorkflowProgress): StoredWorkflow {
+    const before = this.get(id);
+    const progress = decide(before);
+    if (progress === before.progress) return before;
+    const after = { definition: before.definition, progress };
+    this.#options.table.saveProgress(id, progress);
+    this.#hold(after);
+    this.#schedule(id);
+    this.#tell(after);
+    return after;
+  }
+
+  #hold(workflow: StoredWorkflow): void {
+    const { definition, progress } = workflow;
+    this.index.put(definition, progress.state);
+    if (isTerminal(progress.state)) this.#release(definition.id);
+    else this.#active.set(definition.id, workflow);
+  }
+
+  #release(id: string): void {
+    this.#active.delete(id);
+    clearTimeout(this.#timers.get(id));
+    this.#timers.delete(id);
+  }
+
+  #schedule(id: string): void {
+    clearTimeout(this.#timers.get(id));
+    this.#timers.delete(id);
+    const workflow = this.#active.get(id);
+    if (!workflow) return;
+    const { now, timeoutGraceMs } = this.#options;
+    const deadline = nextDeadline(workflow.definition, workflow.progress, timeoutGraceMs);
+    if (deadline === undefined) return;
+    const waitMs = Math.min(Math.max(0, deadline - now().getTime()), LONGEST_TIMER_MS);
+    const timer = setTimeout(() => this.#expire(id), waitMs);
+    timer.unref();
+    this.#timers.set(id, timer);
+  }
+
+  #expire(id: string): void {
+    const { now, timeoutGraceMs } = this.#options;
+    if (!this.#active.has(id)) return;
+    const before = this.get(id).progress;
+    const after = this.#change(id, ({ definition, progress }) =>
+      applyTimeouts(definition, progress, now(), timeoutGraceMs),
+    );
+    if (after.progress === before) this.#schedule(id);
+  }
+
+  #tell(workflow: StoredWorkflow): void {
+    const { definition, progress } = workflow;
+    this.#options.onChange(workflow);
+    this.index.wake(definition.actions.map(({ workerId }) => workerId));
+    const index = Math.min(currentIndex(progress), definition.actions.length - 1);
+    this.#options.bus.publish({
+      type: 'workflow',
+      nodeId: definition.hostId,
+      workflowId: definition.id,
+      state: progress.state,
+      action: definition.actions[index]?.name ?? '',
+      index,
+      total: definition.actions.length,
+      actionState: progress.actions[index]?.state ?? 'PENDING',
+      message: progress.message || (progress.actions[index]?.message ?? ''),
+    });
+  }
+}
+
+function refused(id: string, progress: WorkflowProgress, what: string): KindlingError {
+  const state = progress.isPaused ? 'paused' : progress.state;
+  return new KindlingError('KND_WORKFLOW_STATE', `workflow ${id} is ${state} and cannot be ${what}`);
+}
