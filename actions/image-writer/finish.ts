@@ -45,13 +45,18 @@ export function withholdFrom(table: ImageTable | undefined, target: Target): num
   return isAtEnd ? table.neededBytes - table.sectorSize : Number.MAX_SAFE_INTEGER;
 }
 
-/** From here on nothing on this disk boots: no boot sector, no table, no backup of it. */
-export function makeUnbootable(target: Target): void {
+/**
+ * From here on nothing on this disk boots: no boot sector, no table, no backup of it. `keepUntil` spares what a delta
+ * keeps at the end of the disk; the last sector, where a backup table would be found, goes in any case.
+ */
+export function makeUnbootable(target: Target, keepUntil = 0): void {
   const head = Math.min(HEAD_BYTES, target.size);
   writeZeros(target, 0, head);
-  const tail = Math.min(HEAD_BYTES, target.size - head);
-  const start = Math.ceil((target.size - tail) / ALIGNMENT) * ALIGNMENT;
+  const tail = Math.max(head, target.size - HEAD_BYTES, keepUntil);
+  const start = Math.ceil(tail / ALIGNMENT) * ALIGNMENT;
   if (start < target.size) writeZeros(target, start, target.size - start);
+  const lastSector = target.size - target.sectorSize;
+  if (lastSector > head) writeBuffered(target, Buffer.alloc(target.sectorSize), lastSector);
   syncTarget(target);
 }
 

@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import type { GptPlace } from '../../protocol/image-manifest.ts';
 
 /** GPT header, UEFI 2.10 section 5.3.2: the fields that change when the backup moves. */
 const HEADER = {
@@ -88,6 +89,18 @@ export function moveBackupGpt(
     head,
     backup: { position: backupEntriesLba * sectorSize, bytes: Buffer.concat([entries, backup]) },
   };
+}
+
+/** Undoes the move in a first MiB read from a disk, so that it can be compared with the image it came from. */
+export function restoreGpt(moved: Buffer, place: GptPlace): Buffer {
+  const head = Buffer.from(moved);
+  const primary = headerAt(head, place.sectorSize);
+  if (!primary) return head;
+  primary.writeBigUInt64LE(BigInt(place.alternateLba), HEADER.alternateLba);
+  primary.writeBigUInt64LE(BigInt(place.lastUsableLba), HEADER.lastUsableLba);
+  seal(primary);
+  if (head[MBR_ENTRY + 4] === PROTECTIVE) head.writeUInt32LE(place.protectiveSectors, MBR_ENTRY + 12);
+  return head;
 }
 
 /** A hybrid MBR (more than the protective entry) is left as it is. */

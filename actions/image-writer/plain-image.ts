@@ -1,10 +1,11 @@
 import type { Worker } from 'node:worker_threads';
 import { startWorker } from '../../agent/system/worker.ts';
-import { type ErrorReport, KindlingError } from '../../protocol/error.ts';
+import { KindlingError } from '../../protocol/error.ts';
 import type { ErrorCode } from '../../protocol/error-codes.ts';
 import type { Decoding } from './decoders/choose-decoder.ts';
 import { loadQcow2Map } from './decoders/qcow2-map.ts';
 import { Download, type DownloadFacts, nameDownloadError } from './download.ts';
+import { fromReport } from './error-report.ts';
 import { ExternalDecompressor } from './external-decompressor.ts';
 import { checkFits, checkHead, makeBootable, makeUnbootable, readBack, withholdFrom } from './finish.ts';
 import { checkFormat, SNIFF_LENGTH, sniffFormat } from './formats.ts';
@@ -339,14 +340,4 @@ export class PlainImageWrite {
       closingLine: closingLine(streamed.rawLength, seconds, limitedBy),
     };
   }
-}
-
-/** The worker's error, as the same kind of error here. */
-export function fromReport(report: ErrorReport): KindlingError {
-  return new KindlingError(report.code as ErrorCode, report.message, {
-    hint: report.hint,
-    retryable: report.retryable,
-    ...(report.evidence ? { evidence: report.evidence } : {}),
-    ...(report.causes.length > 0 ? { cause: new Error(report.causes.join(': ')) } : {}),
-  });
 }

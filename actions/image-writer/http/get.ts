@@ -4,6 +4,7 @@ import { HttpConnection } from './connection.ts';
 import type { BodySink, ResponseHead } from './response-parser.ts';
 
 const MAX_REDIRECTS = 10;
+const SMALL_TIMEOUT_MS = 60_000;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 export interface GetOptions {
@@ -54,17 +55,29 @@ export async function get(source: string, options: GetOptions): Promise<HttpConn
   }
 }
 
+export interface SmallGetOptions extends Omit<GetOptions, 'onHead' | 'onConnection'> {
+  /** Takes the connection for the next request; without it the connection is closed. */
+  keepConnection?: (connection: HttpConnection) => void;
+  /** For the whole answer once connected: small files have no reason to take long. */
+  timeoutMs?: number;
+}
+
 /** Reads a small file (a manifest, a signature) whole; undefined when the server does not have it. */
 export async function getSmall(
   source: string,
-  options: Omit<GetOptions, 'onHead'>,
+  options: SmallGetOptions,
   maxLength: number,
 ): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
   let length = 0;
   let status = 0;
+  let open: HttpConnection | undefined;
+  const deadline = setTimeout(() => open?.destroy(), options.timeoutMs ?? SMALL_TIMEOUT_MS);
   const connection = await get(source, {
     ...options,
+    onConnection: (used) => {
+      open = used;
+    },
     onHead: (head) => {
       status = head.status;
       return (bytes) => {
@@ -74,8 +87,9 @@ export async function getSmall(
         return bytes.length;
       };
     },
-  });
-  if (!options.connection) connection.destroy();
+  }).finally(() => clearTimeout(deadline));
+  if (options.keepConnection && connection.isReusable) options.keepConnection(connection);
+  else connection.destroy();
   if (status === 404 || status === 410) return undefined;
   if (status !== 200 && status !== 206) throw statusError(status, source);
   return Buffer.concat(parts);

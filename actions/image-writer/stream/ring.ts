@@ -10,6 +10,10 @@ const HEAD = 0;
 const TAIL = 1;
 const ENDED = 2;
 const ABORTED = 3;
+const WRITER_WAITS = 4;
+const WORDS = 5;
+/** A writer that ran into a full ring is woken only when this much is free: waking it costs more than a copy. */
+const WAKE_ROOM = RING_BYTES / 2;
 const FIGURES_OFFSET = 64;
 
 /** What the worker tells about itself while it runs, as float64 cells. */
@@ -36,7 +40,7 @@ export class RingWriter {
 
   constructor(memory: RingMemory) {
     this.#bytes = Buffer.from(memory.bytes);
-    this.#words = new Int32Array(memory.control, 0, 4);
+    this.#words = new Int32Array(memory.control, 0, WORDS);
     this.#figures = new Float64Array(memory.control, FIGURES_OFFSET);
   }
 
@@ -59,11 +63,12 @@ export class RingWriter {
     return taken;
   }
 
-  /** Resolves when the reader has taken something. */
+  /** Resolves when the reader has made room. */
   async roomFreed(): Promise<void> {
-    const tail = Atomics.load(this.#words, TAIL);
-    if ((this.#head - tail) >>> 0 < RING_BYTES) return;
-    const wait = Atomics.waitAsync(this.#words, TAIL, tail);
+    Atomics.store(this.#words, WRITER_WAITS, 1);
+    const used = (this.#head - Atomics.load(this.#words, TAIL)) >>> 0;
+    if (RING_BYTES - used >= WAKE_ROOM) return;
+    const wait = Atomics.waitAsync(this.#words, WRITER_WAITS, 1);
     if (wait.async) await wait.value;
   }
 
@@ -91,7 +96,7 @@ export class RingReader {
 
   constructor(memory: RingMemory) {
     this.memory = Buffer.from(memory.bytes);
-    this.#words = new Int32Array(memory.control, 0, 4);
+    this.#words = new Int32Array(memory.control, 0, WORDS);
     this.#figures = new Float64Array(memory.control, FIGURES_OFFSET);
   }
 
@@ -119,7 +124,11 @@ export class RingReader {
   consume(length: number): void {
     this.#tail = (this.#tail + length) | 0;
     Atomics.store(this.#words, TAIL, this.#tail);
-    Atomics.notify(this.#words, TAIL);
+    if (Atomics.load(this.#words, WRITER_WAITS) === 0) return;
+    const used = (Atomics.load(this.#words, HEAD) - this.#tail) >>> 0;
+    if (RING_BYTES - used < WAKE_ROOM) return;
+    Atomics.store(this.#words, WRITER_WAITS, 0);
+    Atomics.notify(this.#words, WRITER_WAITS);
   }
 
   add(name: Figure, amount: number): void {

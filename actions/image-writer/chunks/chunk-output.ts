@@ -1,0 +1,115 @@
+import { write } from 'node:fs';
+import type { KindlingError } from '../../../protocol/error.ts';
+import { dataRuns, HEAD_BYTES } from '../stream/block-output.ts';
+import { alignedMemory } from '../target/aligned-memory.ts';
+import { ALIGNMENT, diskWriteError, type Target, writeBuffered, writeZeros } from '../target/target.ts';
+
+const BLOCK_COUNT = 3;
+
+export interface ChunkOutputOptions {
+  target: Target;
+  chunkSize: number;
+  targetIsZero: boolean;
+  withholdFrom: number;
+  onWritten: (bytes: number) => void;
+  onTail: (bytes: Buffer) => void;
+}
+
+/** Writes verified chunks while the next one is being unpacked: a few blocks take turns. */
+export class ChunkOutput {
+  readonly #options: ChunkOutputOptions;
+  readonly #free: Buffer[];
+  #inFlight = 0;
+  #wake: (() => void)[] = [];
+  failure: KindlingError | undefined;
+
+  constructor(options: ChunkOutputOptions) {
+    this.#options = options;
+    const memory = alignedMemory(options.chunkSize * BLOCK_COUNT);
+    this.#free = Array.from({ length: BLOCK_COUNT }, (_, i) =>
+      memory.subarray(i * options.chunkSize, (i + 1) * options.chunkSize),
+    );
+  }
+
+  /** A block to unpack into, or undefined while all are on their way to the disk. */
+  takeBlock(): Buffer | undefined {
+    return this.#free.pop();
+  }
+
+  giveBack(block: Buffer): void {
+    this.#free.push(block);
+  }
+
+  /** Resolves when a block is free again. */
+  blockFreed(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    if (this.#free.length > 0) resolve();
+    else this.#wake.push(resolve);
+    return promise;
+  }
+
+  /** Sends a chunk to the disk; `onLanded` is called when the disk has taken it. */
+  writeChunk(block: Buffer, position: number, length: number, onLanded: () => void): void {
+    const { target, targetIsZero, withholdFrom } = this.#options;
+    const from = Math.min(length, Math.max(0, HEAD_BYTES - position));
+    let to = length;
+    if (position + to > withholdFrom) {
+      to = Math.max(from, withholdFrom - position);
+      this.#options.onTail(Buffer.from(block.subarray(to, length)));
+    }
+    let users = 1;
+    const release = () => {
+      users -= 1;
+      if (users > 0) return;
+      this.#free.push(block);
+      if (!this.failure) onLanded();
+      for (const wake of this.#wake.splice(0)) wake();
+    };
+    const odd = (position + to) % ALIGNMENT;
+    if (odd !== 0 && to > from) {
+      const start = Math.max(from, to - odd);
+      writeBuffered(target, block.subarray(start, to), position + start);
+      this.#options.onWritten(to - start);
+      to = start;
+    }
+    for (const run of dataRuns(block, from, to)) {
+      if (!run.isZero) {
+        users += 1;
+        this.#write(block, run.start, run.length, position + run.start, release);
+      } else if (!targetIsZero) {
+        writeZeros(target, position + run.start, run.length);
+      }
+    }
+    release();
+  }
+
+  writeZeroRun(position: number, length: number): void {
+    const start = Math.max(position, HEAD_BYTES);
+    const end = Math.min(position + length, this.#options.withholdFrom);
+    if (end > start && !this.#options.targetIsZero) writeZeros(this.#options.target, start, end - start);
+  }
+
+  async finish(): Promise<void> {
+    while (this.#inFlight > 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake.push(resolve);
+      await promise;
+    }
+    if (this.failure) throw this.failure;
+  }
+
+  #write(block: Buffer, start: number, length: number, position: number, release: () => void): void {
+    this.#inFlight += 1;
+    const { target } = this.#options;
+    write(target.fd, block, start, length, position, (error, written) => {
+      this.#inFlight -= 1;
+      if (!error && written < length) {
+        this.#write(block, start + written, length - written, position + written, release);
+        return;
+      }
+      if (error) this.failure ??= diskWriteError(target.path, position, error);
+      else this.#options.onWritten(length);
+      release();
+    });
+  }
+}

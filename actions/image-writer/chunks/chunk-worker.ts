@@ -1,0 +1,247 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { KindlingError } from '../../../protocol/error.ts';
+import { nameDownloadError } from '../download.ts';
+import type { HttpConnection } from '../http/connection.ts';
+import { redact } from '../http/get.ts';
+import { dataRuns } from '../stream/block-output.ts';
+import { alignedMemory } from '../target/aligned-memory.ts';
+import { ALIGNMENT, readRange, type Target } from '../target/target.ts';
+import { ChunkOutput } from './chunk-output.ts';
+import { ChunkTable, STATE } from './chunk-table.ts';
+import { type ChunkFigure, type ChunkTask, type ChunkWorkerMessage, Figures } from './chunk-task.ts';
+import { fetchSpan } from './fetch-span.ts';
+import { NeighbourSource } from './neighbours/neighbour-source.ts';
+import { createUnpack, hasHash, wrongChunk } from './unpack-chunk.ts';
+
+const DEFAULT_WINDOW_MS = 600_000;
+
+/** One of the threads that fetch, verify, unpack and write chunks, in any order, until the work list is empty. */
+export class ChunkWorker {
+  readonly #task: ChunkTask;
+  readonly #say: (message: ChunkWorkerMessage) => void;
+  readonly #table: ChunkTable;
+  readonly #target: Target;
+  readonly #output: ChunkOutput;
+  readonly #unpack = createUnpack();
+  readonly #figures: Figures;
+  readonly #spans: Int32Array;
+  readonly #cursor: Int32Array;
+  readonly #frame: Buffer;
+  readonly #neighbours: NeighbourSource | undefined;
+  #scratch: Buffer | undefined;
+  #connection: HttpConnection | undefined;
+  #source = 0;
+  #lastProgressAt = performance.now();
+
+  constructor(task: ChunkTask, say: (message: ChunkWorkerMessage) => void) {
+    this.#task = task;
+    this.#say = say;
+    this.#table = new ChunkTable(task.table);
+    this.#target = { ...task.target, close: () => {} };
+    this.#figures = new Figures(task.figures);
+    this.#spans = new Int32Array(task.spans);
+    this.#cursor = new Int32Array(task.cursor);
+    this.#frame = Buffer.allocUnsafeSlow(this.#table.longestFrame);
+    this.#output = new ChunkOutput({
+      target: this.#target,
+      chunkSize: task.table.chunkSize,
+      targetIsZero: task.targetIsZero,
+      withholdFrom: task.withholdFrom,
+      onWritten: (bytes) => this.#add('bytesWritten', bytes),
+      onTail: (bytes) => say({ kind: 'tail', bytes }),
+    });
+    if (task.neighbours) {
+      this.#neighbours = new NeighbourSource(task.neighbours, task.transport, this.#table, (message) =>
+        say({ kind: 'log', level: 'warn', message }),
+      );
+    }
+  }
+
+  async run(): Promise<void> {
+    try {
+      for (let span = this.#takeSpan(); span; span = this.#takeSpan()) await this.#doSpan(span.from, span.to);
+      await this.#fetchFromNeighbours();
+      await this.#output.finish();
+    } finally {
+      this.#connection?.destroy();
+      this.#neighbours?.close();
+    }
+  }
+
+  #takeSpan(): { from: number; to: number } | undefined {
+    const at = Atomics.add(this.#cursor, 0, 1);
+    if (at < 0 || at * 2 >= this.#spans.length) return undefined;
+    return { from: this.#spans[at * 2] ?? 0, to: this.#spans[at * 2 + 1] ?? 0 };
+  }
+
+  async #doSpan(from: number, to: number): Promise<void> {
+    const wanted: number[] = [];
+    for (let index = from; index < to; index += 1) {
+      const state = this.#table.states[index];
+      if (this.#task.phase === 'check') this.#check(index, state);
+      else if (state === STATE.zero) this.#zero(index);
+      else if (state === STATE.fetch) wanted.push(index);
+      this.#throwIfStopped();
+    }
+    for (const run of consecutive(wanted)) {
+      if (!this.#neighbours) await this.#fetchFromOrigin(run.from, run.to);
+      else if (await this.#neighbours.isMine(run.from)) await this.#fetchFromOrigin(run.from, run.to);
+      else this.#neighbours.postpone(run.from);
+    }
+  }
+
+  #zero(index: number): void {
+    this.#output.writeZeroRun(this.#table.rawPosition(index), this.#table.rawLength(index));
+    this.#done(index);
+  }
+
+  /** What is on the disk already is not fetched. */
+  #check(index: number, state: number | undefined): void {
+    if (state !== STATE.check && state !== STATE.checkZero) return;
+    if (this.#isOnDisk(index)) {
+      this.#add('kept', 1);
+      this.#done(index);
+    } else {
+      Atomics.store(this.#table.states, index, this.#table.isZero(index) ? STATE.zero : STATE.fetch);
+    }
+  }
+
+  #isOnDisk(index: number): boolean {
+    this.#scratch ??= alignedMemory(this.#task.table.chunkSize);
+    const length = this.#table.rawLength(index);
+    const aligned = Math.ceil(length / ALIGNMENT) * ALIGNMENT;
+    const found = readRange(this.#target, this.#scratch, this.#table.rawPosition(index), aligned).subarray(
+      0,
+      length,
+    );
+    if (!this.#table.isZero(index)) return hasHash(found, this.#table.rawHash(index));
+    return found.length === length && dataRuns(found, 0, length).every(({ isZero }) => isZero);
+  }
+
+  async #fetchFromOrigin(from: number, to: number): Promise<void> {
+    const { sources, retry, transport } = this.#task;
+    const windowMs = retry.windowMs ?? DEFAULT_WINDOW_MS;
+    let next = from;
+    let pauseMs = 500;
+    let failures = 0;
+    while (next < to) {
+      const source = sources[this.#source % sources.length] ?? '';
+      let resume: (() => void) | undefined;
+      try {
+        this.#connection = await fetchSpan({
+          table: this.#table,
+          source,
+          transport,
+          from: next,
+          to,
+          frame: this.#frame,
+          connection: this.#connection,
+          onBytes: (bytes) => this.#add('bytesFetched', bytes),
+          onPausable: (go) => {
+            resume = go;
+          },
+          onFrame: (index, frame) => {
+            const isTaken = this.#takeFrame(index, frame, source, () => resume?.());
+            if (isTaken) {
+              next = index + 1;
+              failures = 0;
+              pauseMs = 500;
+              this.#lastProgressAt = performance.now();
+              this.#add('fromOrigin', 1);
+            }
+            return isTaken;
+          },
+        });
+      } catch (thrown) {
+        this.#connection?.destroy();
+        this.#connection = undefined;
+        this.#throwIfStopped();
+        const error = nameDownloadError(thrown, source);
+        this.#source += 1;
+        failures += 1;
+        const isHopeless = !error.retryable || error.code === 'KND_IMAGE_HASH';
+        const waitedMs = performance.now() - this.#lastProgressAt;
+        const isOver = isHopeless ? failures >= sources.length : waitedMs + pauseMs > windowMs;
+        if (retry.isEnabled === false || isOver || error.code === 'KND_DISK_WRITE') throw error;
+        this.#say({ kind: 'log', level: 'warn', message: `chunk ${next}: ${error.message}; trying again` });
+        if (failures >= sources.length) {
+          await delay(pauseMs * (0.75 + Math.random() / 2));
+          pauseMs = Math.min(pauseMs * 1.5, 60_000);
+        }
+      }
+    }
+  }
+
+  /** Verify, unpack, write; false when every block is on its way to the disk. */
+  #takeFrame(index: number, frame: Buffer, source: string, resume: () => void): boolean {
+    if (this.#output.failure) throw this.#output.failure;
+    this.#throwIfStopped();
+    const block = this.#output.takeBlock();
+    if (!block) {
+      const since = performance.now();
+      this.#output.blockFreed().then(() => {
+        this.#add('diskWaitMs', performance.now() - since);
+        resume();
+      });
+      return false;
+    }
+    const since = performance.now();
+    const isRight = hasHash(frame, this.#table.storedHash(index));
+    const isUnpacked = isRight && this.#unpack(frame, block, this.#table.rawLength(index));
+    this.#add('decodeMs', performance.now() - since);
+    if (!isUnpacked) {
+      this.#output.giveBack(block);
+      throw wrongChunk(index, redact(source));
+    }
+    this.#write(index, block);
+    return true;
+  }
+
+  #write(index: number, block: Buffer): void {
+    this.#output.writeChunk(block, this.#table.rawPosition(index), this.#table.rawLength(index), () =>
+      this.#done(index),
+    );
+  }
+
+  async #fetchFromNeighbours(): Promise<void> {
+    const neighbours = this.#neighbours;
+    if (!neighbours) return;
+    await neighbours.drain(async (index, raw, bytes) => {
+      this.#throwIfStopped();
+      if (raw === undefined) return this.#fetchFromOrigin(index, index + 1);
+      let block = this.#output.takeBlock();
+      while (!block) {
+        await this.#output.blockFreed();
+        block = this.#output.takeBlock();
+      }
+      raw.copy(block);
+      this.#add('bytesFetched', bytes);
+      this.#add('fromNeighbours', 1);
+      this.#write(index, block);
+    });
+  }
+
+  #done(index: number): void {
+    Atomics.store(this.#table.states, index, STATE.done);
+    this.#add('bytesRaw', this.#table.rawLength(index));
+  }
+
+  #throwIfStopped(): void {
+    if (Atomics.load(this.#cursor, 0) < 0) throw new KindlingError('KND_UNEXPECTED', 'stopped');
+  }
+
+  #add(name: ChunkFigure, amount: number): void {
+    this.#figures.add(this.#task.workerIndex, name, amount);
+  }
+}
+
+/** Groups sorted numbers into runs without gaps. */
+export function consecutive(indexes: readonly number[]): { from: number; to: number }[] {
+  const runs: { from: number; to: number }[] = [];
+  for (const index of indexes) {
+    const last = runs.at(-1);
+    if (last?.to === index) last.to += 1;
+    else runs.push({ from: index, to: index + 1 });
+  }
+  return runs;
+}

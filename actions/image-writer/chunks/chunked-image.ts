@@ -1,0 +1,288 @@
+import { KindlingError } from '../../../protocol/error.ts';
+import type { ImageManifest } from '../../../protocol/image-manifest.ts';
+import { checkFits, checkHead, makeBootable, makeUnbootable, withholdFrom } from '../finish.ts';
+import { moveBackupGpt, restoreGpt } from '../gpt.ts';
+import { redact } from '../http/get.ts';
+import type { Bottleneck, WriteImageContext, WriteImageRequest, WriteImageResult } from '../interface.ts';
+import { closingLine, findBottleneck, ProgressReporter, type ProgressSample } from '../progress.ts';
+import { HEAD_BYTES } from '../stream/block-output.ts';
+import { alignedMemory } from '../target/aligned-memory.ts';
+import { readRange, type Target, writeBuffered } from '../target/target.ts';
+import { ChunkTable, STATE } from './chunk-table.ts';
+import { type ChunkTask, type ChunkWorkerMessage, Figures } from './chunk-task.ts';
+import { fetchFirstChunk } from './first-chunk.ts';
+import { ChunkJournal, fitsJournal, readJournal } from './journal.ts';
+import { Neighbourhood } from './neighbours/neighbourhood.ts';
+import { planSpans } from './plan-spans.ts';
+import { hasHash } from './unpack-chunk.ts';
+import { runWorkers, workerCount } from './worker-pool.ts';
+
+const SAMPLE_EVERY = 16;
+
+/** One write of one chunked image. The first chunk is this thread's own: it holds what makes the disk boot. */
+export class ChunkedImageWrite {
+  readonly #request: WriteImageRequest;
+  readonly #context: WriteImageContext;
+  readonly #target: Target;
+  readonly #manifest: ImageManifest;
+  readonly #table: ChunkTable;
+  readonly #figures = Figures.forWorkers(workerCount());
+  readonly #startedAt = performance.now();
+  #phase: ProgressSample['phase'] = 'checking';
+  #withholdFrom = Number.MAX_SAFE_INTEGER;
+  #firstChunk: Buffer | undefined;
+  #tail = Buffer.alloc(0);
+  #differed: number[] = [];
+  #own = { fetched: 0, kept: 0, fromOrigin: 0 };
+
+  constructor(
+    request: WriteImageRequest,
+    context: WriteImageContext,
+    target: Target,
+    manifest: ImageManifest,
+  ) {
+    this.#request = request;
+    this.#context = context;
+    this.#target = target;
+    this.#manifest = manifest;
+    this.#table = ChunkTable.fromManifest(manifest);
+  }
+
+  async run(): Promise<WriteImageResult> {
+    const progress = new ProgressReporter(this.#context.onProgress, () => this.#sample());
+    const neighbourhood = this.#neighbourhood();
+    let journal: ChunkJournal | undefined;
+    try {
+      // 1 what is on the disk already?
+      checkFits(this.#manifest.size, this.#target, this.#source);
+      const sequence = await this.#checkDisk();
+      // 2 does the image fit this disk?
+      const first = await this.#loadFirstChunk();
+      const table = checkHead(first.subarray(0, HEAD_BYTES), 'raw', this.#target, this.#source);
+      this.#withholdFrom = Math.min(withholdFrom(table, this.#target), Number.MAX_SAFE_INTEGER);
+      if (this.#isIntact(first)) return this.#summary(false);
+      // 3 from here on the disk does not boot
+      await this.#context.checkTarget?.();
+      this.#keepTail();
+      makeUnbootable(this.#target, this.#manifest.size);
+      // 4 fetch, verify, write, journal
+      this.#phase = 'writing';
+      if (fitsJournal(this.#table.count)) {
+        journal = new ChunkJournal(this.#target, this.#table, this.#manifest.root, sequence);
+        await journal.save();
+      }
+      await neighbourhood?.open();
+      await this.#writeChunks(first, neighbourhood);
+      await journal?.stop();
+      // 5 read back, if asked for
+      this.#phase = 'verifying';
+      await this.#readBack();
+      // 6 only now it may boot
+      this.#phase = 'syncing';
+      progress.report();
+      const gptMoved = makeBootable(this.#target, {
+        head: first,
+        headLength: Math.min(first.length, HEAD_BYTES),
+        tail: this.#tail,
+        tailAt: this.#withholdFrom,
+        moveBackup: this.#request.moveBackupGpt !== false,
+      });
+      this.#phase = 'done';
+      progress.report();
+      await neighbourhood?.linger(this.#context.signal);
+      return this.#summary(gptMoved);
+    } finally {
+      progress.stop();
+      await journal?.stop();
+      neighbourhood?.close();
+    }
+  }
+
+  get #source(): string {
+    return redact(this.#request.sources[0] ?? '');
+  }
+
+  get #isDelta(): boolean {
+    return (this.#request.chunks?.mode ?? 'write') !== 'write';
+  }
+
+  /** Marks what is to be compared, compares it on all cores, and keeps what is right. Answers the journal's sequence. */
+  async #checkDisk(): Promise<number> {
+    const { states, count } = this.#table;
+    const journal = this.#isDelta ? undefined : readJournal(this.#target, this.#manifest.root, count);
+    if (!this.#isDelta && !journal) return 0;
+    if (journal) this.#context.log?.('info', 'going on where an interrupted write of this image stopped');
+    for (let index = 1; index < count; index += 1) {
+      const isExpected = this.#isDelta || ((journal?.done[index >> 3] ?? 0) >> (index & 7)) & 1;
+      if (isExpected) states[index] = this.#table.isZero(index) ? STATE.checkZero : STATE.check;
+    }
+    await this.#runPhase('check');
+    if (this.#isDelta) {
+      for (let index = 1; index < count; index += 1) {
+        if (states[index] !== STATE.done) this.#differed.push(index);
+      }
+    }
+    return journal?.sequence ?? 0;
+  }
+
+  /** The first chunk comes from the disk if it is right there (but for the moved table), else from the origin. */
+  async #loadFirstChunk(): Promise<Buffer> {
+    const length = this.#table.rawLength(0);
+    this.#firstChunk = this.#isDelta ? this.#firstChunkOnDisk(length) : undefined;
+    if (this.#firstChunk) {
+      this.#own.kept = 1;
+      return this.#firstChunk;
+    }
+    if (this.#isDelta) this.#differed.unshift(0);
+    if (this.#table.isZero(0)) {
+      this.#firstChunk = Buffer.alloc(length);
+    } else {
+      this.#firstChunk = await fetchFirstChunk(this.#table, this.#request, this.#context);
+      this.#own.fetched = this.#table.frameLength(0);
+      this.#own.fromOrigin = 1;
+    }
+    return this.#firstChunk;
+  }
+
+  #firstChunkOnDisk(length: number): Buffer | undefined {
+    const found = Buffer.from(
+      readRange(this.#target, alignedMemory(this.#table.memory.chunkSize), 0, length),
+    );
+    const { gpt } = this.#manifest;
+    const candidates = gpt ? [found, restoreGpt(found, gpt)] : [found];
+    const isZero = this.#table.isZero(0);
+    return candidates.find((bytes) =>
+      isZero ? bytes.equals(Buffer.alloc(length)) : hasHash(bytes, this.#table.rawHash(0)),
+    );
+  }
+
+  /** A disk that is right already, table at its end included, is not touched. */
+  #isIntact(first: Buffer): boolean {
+    if (!this.#isDelta || this.#differed.length > 0) return false;
+    const wanted =
+      this.#request.moveBackupGpt === false
+        ? undefined
+        : moveBackupGpt(first, this.#target.size, this.#target.sectorSize);
+    if (!wanted) return true;
+    const { position, bytes } = wanted.backup;
+    const hasHead = readRange(this.#target, alignedMemory(first.length), 0, first.length).equals(wanted.head);
+    const isBackup = readRange(this.#target, Buffer.alloc(bytes.length), position, bytes.length).equals(
+      bytes,
+    );
+    if (!hasHead || !isBackup) this.#context.log?.('info', 'only the partition table is written again');
+    return hasHead && isBackup;
+  }
+
+  /** A kept last chunk has its end on the disk, where it is about to be wiped: it is remembered. */
+  #keepTail(): void {
+    const length = this.#manifest.size - this.#withholdFrom;
+    if (length > 0) {
+      this.#tail = Buffer.from(readRange(this.#target, Buffer.alloc(length), this.#withholdFrom, length));
+    }
+  }
+
+  async #writeChunks(first: Buffer, neighbourhood: Neighbourhood | undefined): Promise<void> {
+    if (this.#own.kept === 0)
+      writeBuffered(this.#target, first.subarray(Math.min(HEAD_BYTES, first.length)), HEAD_BYTES);
+    Atomics.store(this.#table.states, 0, STATE.done);
+    await this.#runPhase('write', neighbourhood);
+  }
+
+  async #runPhase(phase: ChunkTask['phase'], neighbourhood?: Neighbourhood): Promise<void> {
+    const { close: _, ...target } = this.#target;
+    const spans = planSpans(this.#table, phase, neighbourhood !== undefined);
+    if (spans.byteLength === 0) return;
+    await runWorkers({
+      task: {
+        phase,
+        table: this.#table.memory,
+        target,
+        sources: this.#request.sources,
+        transport: this.#request.transport ?? {},
+        retry: this.#request.retry ?? {},
+        targetIsZero: this.#request.targetIsZero ?? false,
+        spans,
+        figures: this.#figures.memory,
+        withholdFrom: this.#withholdFrom,
+        ...(neighbourhood ? { neighbours: neighbourhood.settings } : {}),
+      },
+      onMessage: (message) => this.#hear(message),
+      signal: this.#context.signal,
+    });
+  }
+
+  #hear(message: ChunkWorkerMessage): void {
+    if (message.kind === 'tail') this.#tail = Buffer.from(message.bytes);
+    if (message.kind === 'log') this.#context.log?.(message.level, message.message);
+  }
+
+  async #readBack(): Promise<void> {
+    const { readBack = 'none' } = this.#request;
+    if (readBack === 'none') return;
+    const { states, count } = this.#table;
+    const withheld = Math.floor(this.#withholdFrom / this.#table.memory.chunkSize);
+    for (let index = 1; index < count; index += readBack === 'all' ? 1 : SAMPLE_EVERY) {
+      if (index !== withheld) states[index] = this.#table.isZero(index) ? STATE.checkZero : STATE.check;
+    }
+    await this.#runPhase('check');
+    const wrong = states.findIndex((state) => state !== STATE.done);
+    if (wrong >= 0) {
+      throw new KindlingError(
+        'KND_DISK_READBACK',
+        `${this.#target.path}: chunk ${wrong} is not what was written`,
+      );
+    }
+  }
+
+  #neighbourhood(): Neighbourhood | undefined {
+    const options = this.#request.chunks?.neighbours;
+    if (!options) return undefined;
+    return new Neighbourhood(options, this.#table, this.#target, this.#manifest.root, () => this.#firstChunk);
+  }
+
+  #sample(): ProgressSample {
+    const bytesRaw = this.#figures.total('bytesRaw');
+    return {
+      phase: this.#phase,
+      bytesFetched: this.#figures.total('bytesFetched') + this.#own.fetched,
+      bytesRaw,
+      bytesWritten: this.#figures.total('bytesWritten'),
+      waits: this.#waits(),
+      share: bytesRaw / this.#manifest.size,
+      waitingFor: undefined,
+    };
+  }
+
+  #waits(): Record<Bottleneck, number> {
+    const decompression = this.#figures.total('decodeMs');
+    const disk = this.#figures.total('diskWaitMs');
+    const elapsed = (performance.now() - this.#startedAt) * workerCount();
+    return { decompression, disk, network: Math.max(0, elapsed - decompression - disk) };
+  }
+
+  #summary(gptMoved: boolean): WriteImageResult {
+    const seconds = (performance.now() - this.#startedAt) / 1000;
+    const limitedBy = findBottleneck(this.#waits());
+    return {
+      format: 'chunked',
+      source: this.#source,
+      bytesFetched: this.#figures.total('bytesFetched') + this.#own.fetched,
+      bytesRaw: this.#manifest.size,
+      bytesWritten: this.#figures.total('bytesWritten'),
+      seconds,
+      limitedBy,
+      resumes: 0,
+      gptMoved,
+      chunks: {
+        total: this.#table.count,
+        zero: this.#table.count - this.#manifest.chunks.length,
+        kept: this.#figures.total('kept') + this.#own.kept,
+        fromOrigin: this.#figures.total('fromOrigin') + this.#own.fromOrigin,
+        fromNeighbours: this.#figures.total('fromNeighbours'),
+        differed: this.#differed,
+        manifestRoot: this.#manifest.root,
+      },
+      closingLine: closingLine(this.#manifest.size, seconds, limitedBy),
+    };
+  }
+}

@@ -1,0 +1,42 @@
+import { hash } from 'node:crypto';
+import { zstdDecompressSync } from 'node:zlib';
+import { KindlingError } from '../../../protocol/error.ts';
+import { native } from '../target/native.ts';
+
+/** Unpacks one frame into a block; answers false when the frame is not exactly so many bytes of zstd. */
+export type Unpack = (frame: Buffer, into: Buffer, rawLength: number) => boolean;
+
+/** One decompression context per thread, kept: making one costs more than a small chunk. */
+export function createUnpack(): Unpack {
+  const c = native();
+  if (!c) return unpackWithZlib;
+  const { functions } = c;
+  const context = functions.ZSTD_createDCtx();
+  return (frame, into, rawLength) => {
+    const result = functions.ZSTD_decompressDCtx(
+      context,
+      into,
+      BigInt(into.length),
+      frame,
+      BigInt(frame.length),
+    );
+    return result === BigInt(rawLength);
+  };
+}
+
+const unpackWithZlib: Unpack = (frame, into, rawLength) => {
+  try {
+    const raw = zstdDecompressSync(frame, { maxOutputLength: rawLength + 1 });
+    if (raw.length !== rawLength) return false;
+    raw.copy(into);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+export const hasHash = (bytes: Buffer, sha256: Buffer): boolean =>
+  hash('sha256', bytes, 'buffer').equals(sha256);
+
+export const wrongChunk = (index: number, source: string): KindlingError =>
+  new KindlingError('KND_IMAGE_HASH', `chunk ${index} from ${source} is not the one the manifest names`);

@@ -1,0 +1,151 @@
+import { createHash, hash } from 'node:crypto';
+import { type FileHandle, open } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { promisify } from 'node:util';
+import { constants, zstdCompress } from 'node:zlib';
+import { KindlingError } from '../../protocol/error.ts';
+import {
+  type Chunk,
+  chunkCount,
+  chunkLength,
+  DEFAULT_CHUNK_SIZE,
+  encodeManifest,
+  type ManifestFacts,
+} from '../../protocol/image-manifest.ts';
+import { readGptPlace } from './gpt-place.ts';
+import { findUnusedBlocks, type UnusedBlocks } from './unused-blocks.ts';
+
+const compress = promisify(zstdCompress);
+
+export interface IndexOptions {
+  chunkSize?: number;
+  /** zstd level; it is part of what makes the result reproducible. */
+  level?: number;
+  /** Treat the free blocks of ext4 file systems as zeros. */
+  omitUnused?: boolean;
+  onProgress?: (done: number, total: number) => void;
+}
+
+export interface IndexResult extends ManifestFacts {
+  manifest: string;
+  chunks: number;
+  zeroChunks: number;
+  unusedBytes: number;
+}
+
+/**
+ * Makes a chunked image: `blob` is a plain multi-frame .zst of the raw image, one frame per chunk; the manifest says
+ * where each lies. The same input and level always give the same two files.
+ */
+export async function indexImage(
+  raw: string,
+  blob: string,
+  options: IndexOptions = {},
+): Promise<IndexResult> {
+  const { chunkSize = DEFAULT_CHUNK_SIZE, level = 6 } = options;
+  await using input = await open(raw, 'r');
+  await using output = await open(blob, 'w');
+  const { size } = await input.stat();
+  if (size === 0) throw new KindlingError('KND_USAGE', `${raw} is empty`);
+  const unused: UnusedBlocks = options.omitUnused
+    ? await findUnusedBlocks(input, size)
+    : { ranges: [], bytes: 0 };
+  const total = chunkCount({ size, chunkSize });
+  const rawHash = createHash('sha256');
+  const blobHash = createHash('sha256');
+  const chunks: Chunk[] = [];
+  let offset = 0;
+  let gpt: ManifestFacts['gpt'];
+
+  // a few chunks are compressed at a time, and land in the file in their order
+  const pending: Promise<CompressedChunk>[] = [];
+  let next = 0;
+  const width = availableParallelism() + 1;
+  for (let index = 0; index < total; index += 1) {
+    for (; next < total && pending.length < width; next += 1) {
+      pending.push(
+        compressChunk(input, next, chunkLength({ size, chunkSize }, next), chunkSize, level, unused),
+      );
+    }
+    const chunk = await pending.shift();
+    if (!chunk) break;
+    if (index === 0) gpt = readGptPlace(chunk.raw);
+    rawHash.update(chunk.raw);
+    blobHash.update(chunk.stored);
+    await output.write(chunk.stored, 0, chunk.stored.length, offset);
+    if (!chunk.isZero) {
+      const { storedSha256, rawSha256 } = chunk;
+      chunks.push({ index, offset, length: chunk.stored.length, storedSha256, rawSha256 });
+    }
+    offset += chunk.stored.length;
+    options.onProgress?.(index + 1, total);
+  }
+  const facts: ManifestFacts = {
+    size,
+    chunkSize,
+    blobSize: offset,
+    blobSha256: blobHash.digest('hex'),
+    rawSha256: rawHash.digest('hex'),
+    ...(gpt ? { gpt } : {}),
+  };
+  return {
+    ...facts,
+    manifest: encodeManifest(facts, chunks),
+    chunks: total,
+    zeroChunks: total - chunks.length,
+    unusedBytes: unused.bytes,
+  };
+}
+
+interface CompressedChunk {
+  raw: Buffer;
+  stored: Buffer;
+  isZero: boolean;
+  storedSha256: string;
+  rawSha256: string;
+}
+
+async function compressChunk(
+  input: FileHandle,
+  index: number,
+  length: number,
+  chunkSize: number,
+  level: number,
+  unused: UnusedBlocks,
+): Promise<CompressedChunk> {
+  const raw = Buffer.alloc(length);
+  for (let done = 0; done < length; ) {
+    const { bytesRead } = await input.read(raw, done, length - done, index * chunkSize + done);
+    if (bytesRead === 0)
+      throw new KindlingError('KND_UNEXPECTED', 'the image became shorter while it was read');
+    done += bytesRead;
+  }
+  blank(raw, index * chunkSize, unused);
+  const isZero = raw[0] === 0 && raw.equals(Buffer.alloc(length));
+  const stored = await compress(raw, {
+    pledgedSrcSize: length,
+    params: {
+      [constants.ZSTD_c_compressionLevel]: isZero ? 1 : level,
+      [constants.ZSTD_c_contentSizeFlag]: 1,
+      [constants.ZSTD_c_checksumFlag]: 0,
+    },
+  });
+  return {
+    raw,
+    stored,
+    isZero,
+    storedSha256: hash('sha256', stored, 'hex'),
+    rawSha256: hash('sha256', raw, 'hex'),
+  };
+}
+
+/** Zeros what no file uses. */
+function blank(raw: Buffer, position: number, unused: UnusedBlocks): void {
+  const end = position + raw.length;
+  for (const range of unused.ranges) {
+    if (range.start >= end) break;
+    const from = Math.max(range.start, position);
+    const to = Math.min(range.end, end);
+    if (from < to) raw.fill(0, from - position, to - position);
+  }
+}
