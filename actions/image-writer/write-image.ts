@@ -1,7 +1,7 @@
 import { KindlingError } from '../../protocol/error.ts';
 import { ChunkedImageWrite } from './chunks/chunked-image.ts';
 import { loadManifest } from './chunks/load-manifest.ts';
-import type { WriteImage } from './interface.ts';
+import type { WriteImage, WriteImageResult } from './interface.ts';
 import { PlainImageWrite } from './plain-image.ts';
 import { rereadPartitionTable } from './target/reread-table.ts';
 import { openTarget } from './target/target.ts';
@@ -13,18 +13,23 @@ import { openTarget } from './target/target.ts';
 export const writeImage: WriteImage = async (request, context = {}) => {
   if (request.sources.length === 0) throw new KindlingError('KND_USAGE', 'no image source was given');
   const target = openTarget(request.target);
+  const reread = async () => {
+    target.close();
+    if (target.isBlockDevice)
+      await rereadPartitionTable(target.path, context.run ? { run: context.run } : {});
+  };
+  let result: WriteImageResult;
   try {
     const manifest = await loadManifest(request, context);
     const write = manifest
       ? new ChunkedImageWrite(request, context, target, manifest)
       : new PlainImageWrite(request, context, target);
-    const result = await write.run();
-    context.log?.('info', result.closingLine, { ...result });
-    return result;
-  } finally {
-    target.close();
-    if (target.isBlockDevice) {
-      await rereadPartitionTable(target.path, { ...(context.run ? { run: context.run } : {}) });
-    }
+    result = await write.run();
+  } catch (thrown) {
+    await reread().catch(() => {}); // the first failure is the one to tell
+    throw thrown;
   }
+  await reread();
+  context.log?.('info', result.closingLine, { ...result });
+  return result;
 };

@@ -19,6 +19,11 @@ const COMMANDS: [name: string, summary: string, load: () => Promise<Define>][] =
     'make the agent executable and the Micro-OS',
     async () => (await import('./build.ts')).defineBuild,
   ],
+  [
+    'image',
+    'make, check, compare, unpack and sign disk images',
+    async () => (await import('./image.ts')).defineImage,
+  ],
   ['pxe', 'serve DHCP, proxy DHCP and TFTP on one network', async () => (await import('./pxe.ts')).definePxe],
   [
     'standalone',

@@ -18,7 +18,8 @@ export async function loadManifest(
 ): Promise<ImageManifest | undefined> {
   const { use = 'auto', manifestUrl, manifestRoot, trustedKeys = [] } = request.chunks ?? {};
   const expected = request.expected ?? {};
-  const isForced = use === 'require' || manifestRoot !== undefined || manifestUrl !== undefined;
+  const needsChunks = use === 'require' || (request.chunks?.mode ?? 'write') !== 'write';
+  const isForced = needsChunks || manifestRoot !== undefined || manifestUrl !== undefined;
   if (use === 'never') return undefined;
   const text = await fetchManifest(request, manifestUrl, isForced);
   if (!text) return undefined;
@@ -36,6 +37,12 @@ export async function loadManifest(
   const isTrusted = isSigned || manifestRoot !== undefined;
   const wantsProof = expected.sha256 ?? expected.sha512 ?? expected.rawSha256 ?? expected.signers;
   if (!isTrusted && wantsProof !== undefined) {
+    if (needsChunks) {
+      throw new KindlingError(
+        'KND_IMAGE_SIGNATURE',
+        'the request expects a checksum, and nobody vouches for the manifest',
+      );
+    }
     context.log?.(
       'info',
       'there is a manifest, but nobody vouches for it: the image is written the plain way',

@@ -1,0 +1,173 @@
+import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { KindlingError } from '../../protocol/error.ts';
+import { isManifestSignedBy, MANIFEST_MAGIC, signManifest } from '../../protocol/image-manifest.ts';
+import { imageSignatureText } from '../../protocol/image-signature.ts';
+import { step } from '../../setup/step.ts';
+import {
+  diffManifests,
+  extractImage,
+  manifestPathOf,
+  readManifest,
+  verifyImage,
+} from '../images/chunked-file.ts';
+import { indexImage } from '../images/index-image.ts';
+
+/** `kindling image`: make, check, compare, unpack and sign images for the image writer. */
+export function defineImage(command: Command): void {
+  command
+    .command('index')
+    .description('make <raw>.zst and <raw>.zst.manifest from a raw disk image')
+    .argument('<raw>', 'the raw disk image')
+    .option('-o, --output <file>', 'where the image goes (default: <raw>.zst)')
+    .option('--chunk-size <KiB>', 'raw bytes per chunk, in KiB', '4096')
+    .option('--level <number>', 'zstd level, 1 to 19', '6')
+    .option('--omit-unused', 'store the free blocks of ext4 file systems as zeros')
+    .option('--key <pem>', 'sign the manifest with this Ed25519 private key')
+    .action(index);
+  command
+    .command('verify')
+    .description('compare every chunk of an image with its manifest')
+    .argument('<image>', 'the .zst file; its manifest lies beside it')
+    .option('--trust <pem...>', 'public keys; the manifest must be signed by one of them')
+    .action(verifyCommand);
+  command
+    .command('diff')
+    .description('what a node with the old image fetches to get the new one')
+    .argument('<old>', 'manifest')
+    .argument('<new>', 'manifest')
+    .option('--json', 'print one JSON object')
+    .action(diff);
+  command
+    .command('extract')
+    .description('unpack an image into a raw file, every chunk verified')
+    .argument('<image>', 'the .zst file; its manifest lies beside it')
+    .argument('<raw>', 'the file to write')
+    .action(extract);
+  command
+    .command('sign')
+    .description('sign a manifest, or a plain image (writes <file>.sig)')
+    .argument('<file>', 'a manifest or an image')
+    .requiredOption('--key <pem>', 'Ed25519 private key; with --new-key it is made')
+    .option('--new-key', 'make a new key pair first: <pem> and <pem>.pub')
+    .action(signCommand);
+}
+
+interface IndexCommandOptions {
+  output?: string;
+  chunkSize: string;
+  level: string;
+  omitUnused?: boolean;
+  key?: string;
+}
+
+async function index(raw: string, options: IndexCommandOptions): Promise<void> {
+  const blob = options.output ?? `${raw}.zst`;
+  const result = await step(`indexing ${raw}`, (say) =>
+    indexImage(raw, blob, {
+      chunkSize: parseNumber(options.chunkSize, 'chunk size') * 1024,
+      level: parseNumber(options.level, 'level'),
+      omitUnused: options.omitUnused ?? false,
+      onProgress: (done, total) => say(`${Math.floor((done / total) * 100)} %`),
+    }),
+  );
+  const manifest = options.key ? signManifest(result.manifest, await readKey(options.key)) : result.manifest;
+  await writeFile(manifestPathOf(blob), manifest);
+  const { chunks, zeroChunks, size, blobSize } = result;
+  console.log(
+    `${blob}: ${megabytes(size)} in ${chunks} chunks (${zeroChunks} of zeros) → ${megabytes(blobSize)}`,
+  );
+  console.log(
+    `${manifestPathOf(blob)}: ${options.key ? 'signed' : 'not signed'}; publish both files together`,
+  );
+}
+
+async function verifyCommand(image: string, options: { trust?: string[] }): Promise<void> {
+  const manifest = await readManifest(manifestPathOf(image));
+  if (options.trust) {
+    const keys = await Promise.all(options.trust.map((path) => readFile(path, 'utf8')));
+    if (!isManifestSignedBy(manifest, keys)) {
+      throw new KindlingError(
+        'KND_IMAGE_SIGNATURE',
+        `${manifestPathOf(image)} is not signed by a trusted key`,
+      );
+    }
+  }
+  await step(`verifying ${image}`, (say) =>
+    verifyImage(image, manifest, { onProgress: (done, total) => say(`${done} of ${total} chunks`) }),
+  );
+  console.log(`root ${manifest.root}${options.trust ? ', signed by a trusted key' : ''}`);
+}
+
+async function diff(oldPath: string, newPath: string, options: { json?: boolean }): Promise<void> {
+  const difference = diffManifests(await readManifest(oldPath), await readManifest(newPath));
+  const { changed, total, bytesToFetch } = difference;
+  if (options.json) console.log(JSON.stringify(difference));
+  else console.log(`${changed.length} of ${total} chunks differ; ${megabytes(bytesToFetch)} to fetch`);
+}
+
+async function extract(image: string, raw: string): Promise<void> {
+  const manifest = await readManifest(manifestPathOf(image));
+  await step(`extracting ${image}`, (say) =>
+    extractImage(image, manifest, raw, { onProgress: (done, total) => say(`${done} of ${total} chunks`) }),
+  );
+}
+
+async function signCommand(file: string, options: { key: string; newKey?: boolean }): Promise<void> {
+  if (options.newKey) await makeKey(options.key);
+  const key = await readKey(options.key);
+  const head = await readStart(file, MANIFEST_MAGIC.length);
+  if (head === MANIFEST_MAGIC) {
+    await writeFile(file, signManifest(await readFile(file, 'utf8'), key));
+    console.log(`${file}: signed`);
+    return;
+  }
+  const text = imageSignatureText(await sha256Of(file));
+  await writeFile(`${file}.sig`, `${sign(null, Buffer.from(text), key).toString('base64')}\n`);
+  console.log(`${file}.sig: written`);
+}
+
+/** The private key is readable by its owner only, and an existing one is never overwritten. */
+async function makeKey(path: string): Promise<void> {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  try {
+    await writeFile(path, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600, flag: 'wx' });
+  } catch (cause) {
+    throw new KindlingError('KND_USAGE', `${path} cannot be made: does it exist already?`, { cause });
+  }
+  await writeFile(`${path}.pub`, publicKey.export({ type: 'spki', format: 'pem' }));
+}
+
+async function readKey(path: string) {
+  try {
+    const key = createPrivateKey(await readFile(path));
+    if (createPublicKey(key).asymmetricKeyType !== 'ed25519') throw new Error('not Ed25519');
+    return key;
+  } catch (cause) {
+    throw new KindlingError('KND_USAGE', `${path} is not an Ed25519 private key in PEM form`, { cause });
+  }
+}
+
+async function readStart(file: string, length: number): Promise<string> {
+  for await (const bytes of createReadStream(file, { end: length - 1 }))
+    return (bytes as Buffer).toString('latin1');
+  return '';
+}
+
+async function sha256Of(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const bytes of createReadStream(file, { highWaterMark: 1024 * 1024 }))
+    hash.update(bytes as Buffer);
+  return hash.digest('hex');
+}
+
+function parseNumber(text: string, name: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value <= 0)
+    throw new KindlingError('KND_USAGE', `${name} "${text}" is not a number`);
+  return value;
+}
+
+const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
