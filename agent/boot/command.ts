@@ -8,16 +8,17 @@ import { physicalNics } from '../identity/mac-addresses.ts';
 import { describeInventory } from '../inventory/describe.ts';
 import { driverless, readPciDevices } from '../inventory/pci.ts';
 import { takeInventory } from '../inventory/take-inventory.ts';
+import { runAgent } from '../run.ts';
 import { type KernelArguments, parseKernelArguments } from '../system/kernel-arguments.ts';
 import { type MachineFiles, machineFiles } from '../system/machine-files.ts';
 import { run } from '../system/run.ts';
+import { waitFor } from '../system/wait.ts';
 import { agentBuild } from '../version.ts';
 import { checkAction, runOneAction } from './action-mode.ts';
 import { setClockFromMachine, setClockFromNetwork, systemClock } from './clock/set-clock.ts';
 import { type Consoles, openConsoles } from './console/consoles.ts';
 import { createView, type View } from './console/view.ts';
 import { waitForDevices } from './devices.ts';
-import { reportDiscovery } from './discovery-report.ts';
 import { type FatalContext, holdFatal } from './fatal.ts';
 import { bringUpNetwork, type Network } from './network/bring-up.ts';
 import { dhcpClients } from './network/dhcp-client.ts';
@@ -70,7 +71,8 @@ async function bringUpAndRun(boot: Boot, signal: AbortSignal): Promise<void> {
   const { files, args, view, consoles } = boot;
   const action = args.last('kindling.action');
   if (action) checkAction(action);
-  const { config } = loadConfig([]);
+  const resolved = loadConfig([]);
+  const { config } = resolved;
   const plan = parseNetwork(args);
 
   await waitForDevices(files, run, view);
@@ -105,9 +107,19 @@ async function bringUpAndRun(boot: Boot, signal: AbortSignal): Promise<void> {
   const inventory = await takeInventory(files, args);
   view.line('inventory', describeInventory(inventory));
   view.reached('inventory', { disks: inventory.disks.length, nics: inventory.nics.length });
-  if (config.server) await reportDiscovery(config.server, inventory, view, signal);
   view.reached('run');
-  await new Promise(() => {});
+  await runAgent({
+    resolved,
+    takeInventory: async () => inventory,
+    signal,
+    onHumanLine: (line) => view.line('run', line.replace(/^\d\d:\d\d:\d\d /, '')), // our lines have a time already
+  });
+  await consoles.flush();
+  await waitFor<never>(() => undefined, {
+    name: 'the hand-over',
+    timeoutMs: Number.POSITIVE_INFINITY,
+    intervalMs: 60_000,
+  });
 }
 
 function networkContext({ files, args, view, identity }: Boot, targets: Target[], signal: AbortSignal) {

@@ -24,10 +24,13 @@ export function qrText({ report, nodeId, mac, version, uptime }: FatalFacts): st
     ...(mac ? [mac] : []),
     `up ${Math.round(uptime)}s`,
     report.message,
-  ].join('\n');
-  let cut = text;
-  while (Buffer.byteLength(cut) > QR_BYTES) cut = [...cut].slice(0, -1).join('');
-  return cut;
+  ];
+  // Plain ASCII: one byte each, and no encoding header that some readers stumble over.
+  return text
+    .join('\n')
+    .replaceAll('’', "'")
+    .replaceAll(/[^\n\x20-\x7e]/g, '?')
+    .slice(0, QR_BYTES);
 }
 
 /** The screen that stays after a fatal error: the QR code on the left, code, reason and next step beside it. Fits 80 × 25. */

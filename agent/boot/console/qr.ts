@@ -1,4 +1,4 @@
-import { generate } from 'lean-qr';
+import { generate, mode } from 'lean-qr';
 
 /** Dark and light modules without the quiet zone. */
 export interface QrCode {
@@ -7,7 +7,8 @@ export interface QrCode {
 }
 
 export function encodeQr(text: string): QrCode {
-  const code = generate(text);
+  // Not the library's own choice of modes: it includes Kanji, and our Node carries no tables for that.
+  const code = generate(text, { modes: [mode.ascii, mode.utf8] });
   return { size: code.size, isDark: (x, y) => code.get(x, y) };
 }
 
