@@ -109,7 +109,8 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   let ownUrl = '';
   const onFailure = (thrown: unknown) => {
     const error = toKindlingError(thrown);
-    log[error.code === 'KND_UNEXPECTED' ? 'error' : 'info']({ err: error }, error.message);
+    if (error.code === 'KND_UNEXPECTED') log.error({ err: error }, error.message);
+    else log.info({ code: error.code }, error.message);
   };
   const provisioning: Provisioning = new Provisioning({
     database,

@@ -15,6 +15,17 @@ const COMMANDS: [name: string, summary: string, load: () => Promise<Define>][] =
   ],
   ['serve', 'start the orchestrator', async () => (await import('./serve.ts')).defineServe],
   [
+    'node',
+    'list, register, watch and re-provision nodes',
+    async () => (await import('./node/node.ts')).defineNode,
+  ],
+  ['profile', 'what may be installed on nodes', async () => (await import('./profile.ts')).defineProfile],
+  [
+    'workflow',
+    'what nodes are told to do, and how far they are',
+    async () => (await import('./workflow.ts')).defineWorkflowCommand,
+  ],
+  [
     'build',
     'make the agent executable and the Micro-OS',
     async () => (await import('./build.ts')).defineBuild,

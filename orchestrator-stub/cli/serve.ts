@@ -1,6 +1,9 @@
+import { join } from 'node:path';
 import type { Command } from 'commander';
+import { pino } from 'pino';
 import { KindlingError } from '../../protocol/error.ts';
-import { defaultStateFolder } from '../site/state-folder.ts';
+import type { TinkDialect } from '../../protocol/tink-dialect.ts';
+import { defaultStateFolder, writePrivate } from '../site/state-folder.ts';
 
 interface ServeOptions {
   state: string;
@@ -9,6 +12,12 @@ interface ServeOptions {
   plain?: boolean;
   plainPort?: string;
   name: string[];
+  auth?: 'required' | 'none';
+  artefacts: string[];
+  files: string[];
+  dialect: TinkDialect[];
+  strict?: boolean;
+  log: string;
 }
 
 /** `kindling serve`: the orchestrator in the foreground until Ctrl-C. */
@@ -24,6 +33,16 @@ export function defineServe(command: Command): void {
     .option('--plain', 'no TLS: plain HTTP and h2c only, for isolated networks')
     .option('--plain-port <number>', 'also (with --plain: only) listen here without TLS')
     .option('--name <name>', 'further name for the server certificate; may be repeated', collect, [])
+    .option(
+      '--auth <mode>',
+      'required: calls need a token (the default with TLS); none: they do not',
+      checkAuth,
+    )
+    .option('--artefacts <folder>', 'serve its files below /tink-stack/; may be repeated', collect, [])
+    .option('--files <folder>', 'serve its files below /files-edge-orch/; may be repeated', collect, [])
+    .option('--dialect <name>', 'speak tink-legacy or tink-current only (default: both)', collectDialect, [])
+    .option('--strict', 'answer exactly as EMF and tink-server do, also where that strands a node')
+    .option('--log <level>', 'log level of the server', 'info')
     .action(serve);
 }
 
@@ -37,11 +56,18 @@ async function serve(options: ServeOptions): Promise<void> {
     port: options.plain ? false : parsePort(options.port),
     plainPort: plainPort === undefined ? false : parsePort(plainPort),
     names: options.name,
+    ...(options.auth ? { auth: options.auth } : {}),
+    artefacts: options.artefacts,
+    files: options.files,
+    ...(options.dialect.length > 0 ? { dialects: options.dialect } : {}),
+    isStrict: options.strict ?? false,
+    log: pino({ level: options.log }, pino.destination(2)),
   });
+  writePrivate(join(options.state, 'server-url'), `${stub.urls.http}\n`);
   console.log(`kindling serves ${stub.urls.http} after ${Math.round(performance.now() - startedAt)} ms`);
   if (stub.urls.plain && stub.urls.plain !== stub.urls.http)
     console.log(`        without TLS ${stub.urls.plain}`);
-  console.log(`        state and site CA in ${options.state}`);
+  console.log(`        state, site CA and operator’s token in ${options.state}`);
   await untilSignal();
   await stub.close();
 }
@@ -61,5 +87,19 @@ function parsePort(text: string): number {
 }
 
 function collect(value: string, previous: string[]): string[] {
+  return [...previous, value];
+}
+
+function checkAuth(value: string): string {
+  if (value !== 'required' && value !== 'none') {
+    throw new KindlingError('KND_USAGE', `--auth is required or none, not ${value}`);
+  }
+  return value;
+}
+
+function collectDialect(value: string, previous: TinkDialect[]): TinkDialect[] {
+  if (value !== 'tink-legacy' && value !== 'tink-current') {
+    throw new KindlingError('KND_USAGE', `--dialect is tink-legacy or tink-current, not ${value}`);
+  }
   return [...previous, value];
 }
