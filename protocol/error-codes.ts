@@ -180,6 +180,12 @@ export const ERROR_CODES = {
     meaning: 'The firmware does not let its boot variables be changed.',
     hint: 'Allow changes in the firmware set-up (often «lock boot order»), or set the order there.',
   },
+  KND_PARTITION_LAYOUT: {
+    exit: 2,
+    retryable: false,
+    meaning: 'Partitions that were asked for do not fit the disk or each other; nothing was written.',
+    hint: 'Check the sizes; the message names the partition.',
+  },
   KND_PARTITIONS_MISSING: {
     exit: 1,
     retryable: true,

@@ -12,6 +12,8 @@ export interface PartitionEntry {
   /** GPT unique GUID; for MBR <disk signature>-<number> as the kernel builds PARTUUID. */
   partUuid?: string;
   partLabel?: string;
+  /** GPT only: bit 0 needed by the platform, bit 2 legacy boot, bits 48–63 by type. */
+  attributes?: bigint;
 }
 
 export interface PartitionTable {

@@ -21,7 +21,7 @@ export const TOOLS: Record<Profile, readonly Tools[]> = {
     { package: 'fdisk', files: ['sbin/sfdisk'], reason: 'partition tables, GPT and MBR, from a script' },
     {
       package: 'util-linux',
-      files: ['sbin/blkid', 'sbin/wipefs'],
+      files: ['sbin/blkid', 'sbin/wipefs', 'sbin/blkdiscard'],
       reason: 'finds and removes signatures of file systems and RAIDs',
     },
     {

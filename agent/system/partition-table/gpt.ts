@@ -17,7 +17,15 @@ const HEADER = {
 } as const;
 
 /** GPT partition entry, UEFI 2.10 section 5.3.3. */
-const ENTRY = { typeGuid: 0, uniqueGuid: 16, firstLba: 32, lastLba: 40, name: 56, nameBytes: 72 } as const;
+const ENTRY = {
+  typeGuid: 0,
+  uniqueGuid: 16,
+  firstLba: 32,
+  lastLba: 40,
+  attributes: 48,
+  name: 56,
+  nameBytes: 72,
+} as const;
 
 /** No real table is bigger; a corrupt header must not make us read gigabytes. */
 const MAX_ENTRIES_BYTES = 1024 * 1024;
@@ -77,6 +85,7 @@ function readEntry(entry: Buffer, number: number, sectorBytes: number): Partitio
   const first = Number(entry.readBigUInt64LE(ENTRY.firstLba));
   const last = Number(entry.readBigUInt64LE(ENTRY.lastLba));
   if (/^[0-]+$/.test(type) || last < first) return undefined;
+  const attributes = entry.readBigUInt64LE(ENTRY.attributes);
   const name = entry
     .subarray(ENTRY.name, ENTRY.name + ENTRY.nameBytes)
     .toString('utf16le')
@@ -88,6 +97,7 @@ function readEntry(entry: Buffer, number: number, sectorBytes: number): Partitio
     type,
     partUuid: guidAt(entry, ENTRY.uniqueGuid),
     ...(name ? { partLabel: name } : {}),
+    ...(attributes === 0n ? {} : { attributes }),
   };
 }
 
