@@ -6,6 +6,7 @@ import { cloudInit } from './cloud-init/cloud-init.ts';
 import { eraseDisks } from './erase/erase-disks.ts';
 import { firstBootReport } from './first-boot-report/first-boot-report.ts';
 import { image2disk, iso2disk, qemuimg2disk } from './image2disk/image2disk.ts';
+import { fdeDmv } from './microvisor/fde-dmv.ts';
 import { reboot } from './reboot.ts';
 import { secureBootFlag } from './secure-boot-flag.ts';
 import { writefile } from './writefile/writefile.ts';
@@ -21,6 +22,7 @@ export const CATALOG: readonly Action[] = [
   cexec,
   cloudInit,
   firstBootReport,
+  fdeDmv,
   efibootset,
   bootOrder,
   reboot,

@@ -22,7 +22,7 @@ export function referencePage(actions: readonly Action[]): string {
   const contents = actions.map(({ name, summary }) => `| [\`${name}\`](#${name}) | ${summary} |`).join('\n');
   return `# Actions
 
-<!-- Generated from actions/catalog.ts by \`npm run kindling -- docs actions\`; a test keeps it up to date. -->
+<!-- Generated from actions/catalog.ts; test/actions/reference-page.test.ts keeps it up to date (run it with -u to write it anew). -->
 
 An action is chosen by the last path component of the image a workflow names, whatever the registry and the tag: \`quay.io/tinkerbell/actions/image2disk:latest\`
 and \`image2disk\` are the same. Variables are the workflow's \`environment\`. A variable with a wrong value fails the action before anything is touched

@@ -132,6 +132,19 @@ export const ERROR_CODES = {
     meaning: 'A disk selector cannot be read.',
     hint: 'See docs/reference/actions.md for its words.',
   },
+  KND_DISK_TOO_SMALL: {
+    exit: 4,
+    retryable: false,
+    meaning: 'A disk is too small for what is to be put on it.',
+    hint: 'Choose another disk, or a smaller image or layout.',
+  },
+  KND_ENCRYPTION_UNSUPPORTED: {
+    exit: 4,
+    retryable: false,
+    meaning:
+      'Full disk encryption was asked for, which this version of Kindling does not do; nothing was touched.',
+    hint: 'Choose a profile without it, or set ENABLE_ONLY_DMVERITY to true.',
+  },
   KND_ERASE_INCOMPLETE: {
     exit: 1,
     retryable: false,
@@ -167,6 +180,18 @@ export const ERROR_CODES = {
     retryable: false,
     meaning: 'A filesystem could not be mounted.',
     hint: 'Check FS_TYPE and the partition; the kernel’s message is part of this error.',
+  },
+  KND_MOVE_LOST: {
+    exit: 1,
+    retryable: false,
+    meaning: 'A disk has its final layout, but the state partition was lost on the way.',
+    hint: 'Write the image again; the workflow does that when it is started anew.',
+  },
+  KND_NOT_MICROVISOR: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The disk does not hold an Edge Microvisor image, so it cannot be given two slots.',
+    hint: 'Use the microvisor template only with Edge Microvisor images.',
   },
   KND_NVRAM_FULL: {
     exit: 1,

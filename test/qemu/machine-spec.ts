@@ -17,7 +17,7 @@ export interface MachineSpec {
   /** What the hardware clock shows at power-on, `2001-09-09T01:46:40`; the host's time unless given. */
   clock?: string;
   /** Boots this kernel directly. Without it the firmware boots from disk or network. Never use it for Secure Boot tests: it bypasses them. */
-  kernel?: KernelSpec;
+  kernel?: KernelSpec | undefined;
   /** What the UEFI variable store holds before the first boot. */
   efiVariables?: 'blank' | 'snakeoil' | 'microsoft' | { file: string };
   /** Items of QEMU's fw_cfg, the way to configure OVMF (`etc/edk2/https/cacerts`, …). */

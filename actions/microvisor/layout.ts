@@ -1,0 +1,100 @@
+import type { PartitionEntry } from '../../agent/system/partition-table.ts';
+import { KindlingError } from '../../protocol/error.ts';
+import { usableRange } from '../disks/gpt-writer.ts';
+
+const MIB = 2 ** 20;
+const GIB = 2 ** 30;
+const LINUX = '0fc63daf-8483-4772-8e79-3d69d8477de4';
+const SWAP = '0657fd6d-a4ab-43c4-84e5-0933c84b4f4f';
+const LVM = 'e6d6d379-f507-44c2-a23c-238f2a3df928';
+
+/** Up to here the reference takes its smaller scheme. */
+const SMALL_DISK = 112_640 * MIB;
+const SMALLEST_DISK = 32 * GIB;
+
+export interface LayoutRequest {
+  sizeBytes: number;
+  sectorBytes: number;
+  /** What the image brought: 1 esp, 2 rootfs, 3 edge_persistent. */
+  partitions: readonly PartitionEntry[];
+  ramBytes: number;
+  /** Other disks that can take data. */
+  otherDisks: number;
+  lvmGigabytes: number;
+  newGuid: () => string;
+}
+
+/** The disk of an immutable Edge Microvisor system with two slots (emf.md 4.8, standalone-and-k3s.md 6.3). Its boot module knows the numbers. */
+export interface MicrovisorLayout {
+  partitions: PartitionEntry[];
+  /** Where the state partition was and where it goes; it is copied through `reserved`. */
+  oldPersistent: PartitionEntry;
+  persistent: PartitionEntry;
+  reserved: PartitionEntry;
+}
+
+export function planMicrovisorLayout(request: LayoutRequest): MicrovisorLayout {
+  const [esp, root, oldPersistent] = [1, 2, 3].map((number) =>
+    request.partitions.find((part) => part.number === number),
+  );
+  if (!esp || !root || !oldPersistent || oldPersistent.startBytes < root.startBytes) {
+    throw new KindlingError(
+      'KND_NOT_MICROVISOR',
+      'the disk does not have the partitions of an Edge Microvisor image (1 esp, 2 rootfs, 3 edge_persistent)',
+    );
+  }
+  if (request.sizeBytes < SMALLEST_DISK) {
+    throw new KindlingError(
+      'KND_DISK_TOO_SMALL',
+      `the disk has ${Math.floor(request.sizeBytes / GIB)} GiB, two slots need 32`,
+    );
+  }
+  const isSmall = request.sizeBytes <= SMALL_DISK;
+  const ramGib = request.ramBytes / GIB;
+  const swapGib =
+    request.otherDisks === 0
+      ? Math.max(1, Math.round(Math.sqrt(ramGib)))
+      : Math.min(128, Math.max(1, ramGib / 2));
+  const rootBytes = Math.max(4096 * MIB, root.sizeBytes);
+  const lvmBytes = request.otherDisks === 0 && request.lvmGigabytes >= 1 ? request.lvmGigabytes * GIB : 0;
+  const tail = [
+    { number: 4, partLabel: 'hashmap_a', sizeBytes: 100 * MIB, type: LINUX },
+    { number: 5, partLabel: 'hashmap_b', sizeBytes: 100 * MIB, type: LINUX },
+    { number: 6, partLabel: 'rootfs_b', sizeBytes: rootBytes, type: root.type },
+    { number: 7, partLabel: 'roothash', sizeBytes: 50 * MIB, type: LINUX },
+    { number: 8, partLabel: 'swap', sizeBytes: isSmall ? 4096 * MIB : toMib(swapGib * GIB), type: SWAP },
+    { number: 9, partLabel: 'reserved', sizeBytes: isSmall ? 3072 * MIB : 5120 * MIB, type: LINUX },
+    ...(lvmBytes > 0 ? [{ number: 10, partLabel: 'lvm', sizeBytes: lvmBytes, type: LVM }] : []),
+  ];
+
+  // From the end of the disk, so that the state partition gets whatever is left in the middle.
+  let end = toMib(usableRange(request).end);
+  const placed: PartitionEntry[] = [];
+  for (const part of tail.toReversed()) {
+    end -= part.sizeBytes;
+    placed.unshift({ ...part, startBytes: end, partUuid: request.newGuid() });
+  }
+  const persistentStart = toMib(root.startBytes + rootBytes + MIB - 1);
+  const persistent = { ...oldPersistent, startBytes: persistentStart, sizeBytes: end - persistentStart };
+  if (persistent.sizeBytes < oldPersistent.sizeBytes) {
+    throw new KindlingError(
+      'KND_DISK_TOO_SMALL',
+      'no room is left for the state partition beside two slots and LVM_SIZE',
+    );
+  }
+  const reserved = placed.find(({ number }) => number === 9);
+  if (!reserved || reserved.sizeBytes < oldPersistent.sizeBytes + MIB) {
+    throw new KindlingError(
+      'KND_DISK_TOO_SMALL',
+      'the state partition of the image does not fit the reserved one',
+    );
+  }
+  return {
+    partitions: [esp, { ...root, sizeBytes: rootBytes }, persistent, ...placed],
+    oldPersistent,
+    persistent,
+    reserved,
+  };
+}
+
+const toMib = (bytes: number) => Math.floor(bytes / MIB) * MIB;

@@ -1,0 +1,148 @@
+import { createReadStream } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fileOf, hardDriveOf } from '../../actions/boot-order/device-path.ts';
+import { decodeLoadOption } from '../../actions/boot-order/load-option.ts';
+import { ensureMicroOs } from '../../initrd/index.ts';
+import { bootMachine, type Machine } from '../qemu/machine.ts';
+import { microOsKernel } from '../qemu/micro-os.ts';
+import { MicroOsShell } from './micro-os-shell.ts';
+import { buildTestImage, type TestImage } from './test-image.ts';
+
+let image: TestImage;
+let server: Server;
+let machine: Machine;
+let shell: MicroOsShell;
+let url: string;
+
+const SIZE = '192M';
+
+/** One machine with a disk on every bus, UEFI with real variables, and the Micro-OS with a shell. */
+beforeAll(async () => {
+  const microOs = await ensureMicroOs('minimal');
+  // The kernel is an EFI program of its own: it says «EFI stub» on the console when firmware starts it.
+  image = await buildTestImage({ loader: microOs.kernel, loaderPath: 'EFI/Linux/test.efi' });
+  server = createServer((_, response) => {
+    createReadStream(image.raw).pipe(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://10.0.2.2:${(server.address() as { port: number }).port}/disk.raw`;
+  machine = await bootMachine({
+    name: 'actions on every bus',
+    firmware: 'ovmf',
+    memoryMb: 640,
+    disks: [
+      { bus: 'nvme', size: SIZE, serial: 'NVME1' },
+      { bus: 'sata', size: SIZE, serial: 'SATA1' },
+      { bus: 'scsi', size: '256M', serial: 'SCSI1' },
+      { bus: 'virtio', size: SIZE, serial: 'VIRTIO1' },
+      { bus: 'usb', size: '64M', serial: 'USB1' },
+    ],
+    nics: [{ model: 'virtio' }],
+    kernel: await microOsKernel({ cmdline: 'kindling.debug' }),
+  });
+  shell = new MicroOsShell(machine);
+  await machine.console.waitFor(/KINDLING-STAGE \{"stage":"network"/, { timeoutMs: 180_000 });
+});
+afterAll(async () => {
+  await machine?.[Symbol.asyncDispose]();
+  server?.close();
+  await image?.[Symbol.asyncDispose]();
+});
+
+describe('on one machine with five kinds of disk', () => {
+  it('the plan takes the smaller of the sd disks, and never the one on USB', async () => {
+    const { output, exitCode } = await shell.run(
+      `kindling-agent action image2disk --set IMG_URL=${url} --dry-run`,
+    );
+    expect(exitCode).toBe(0);
+    expect(output).toMatch(/destroys everything on \/dev\/sd\w \(.*SATA1/);
+    expect(output).toMatch(/leaves alone \/dev\/sd\w: it is attached by USB/);
+    expect(output).toMatch(/leaves alone \/dev\/nvme0n1: another disk comes first/);
+  });
+
+  it.each(['nvme', 'sata', 'scsi', 'virtio'])(
+    'an image is written to the %s disk and its files can be changed',
+    async (bus) => {
+      const selector = `serial=${bus.toUpperCase()}1`;
+      const written = await shell.action('image2disk', { IMG_URL: url, KINDLING_DISK: selector });
+      expect(written).toMatchObject({ exitCode: 0 });
+      // Without DEST_DISK: the actions after the writer use the disk it wrote to.
+      const file = await shell.action('writefile', {
+        DEST_PATH: '/etc/where',
+        CONTENTS: 'disk $DEST_DISK partition $ID',
+        MODE: '0600',
+      });
+      expect(file).toMatchObject({ exitCode: 0 });
+      const command = await shell.action('cexec', {
+        CHROOT: 'y',
+        DEFAULT_INTERPRETER: '/bin/sh -c',
+        CMD_LINE: 'cat /etc/where; ls /proc/self > /dev/null',
+      });
+      expect(command).toMatchObject({
+        exitCode: 0,
+        output: expect.stringMatching(
+          bus === 'nvme' ? 'disk /dev/nvme0n1 partition p2' : /disk \/dev\/[sv]d\w partition 2/,
+        ),
+      });
+    },
+  );
+
+  it('cloud-init and the first-boot report are put in place', async () => {
+    const seed = await shell.action('cloud-init', {
+      USER_DATA: '#cloud-config\nhostname: n1\n',
+      HOSTNAME: 'n1',
+    });
+    expect(seed).toMatchObject({ exitCode: 0, output: expect.stringContaining('mutable') });
+    expect(await shell.action('first-boot-report', { FIRST_BOOT_URL: 'http://10.0.2.2/x' })).toMatchObject({
+      exitCode: 0,
+    });
+    const look = await shell.action('cexec', {
+      CHROOT: 'y',
+      CMD_LINE: '/bin/ls /var/lib/cloud/seed/nocloud /etc/systemd/system/multi-user.target.wants',
+    });
+    expect(look.output).toMatch(
+      /meta-data[\s\S]*user-data[\s\S]*kindling-first-boot-report\.service|kindling-first-boot-report\.service[\s\S]*meta-data/,
+    );
+  });
+
+  it('efibootset makes the firmware boot the disk: entry, order, BootNext and removable path', async () => {
+    await shell.action('image2disk', { IMG_URL: url, KINDLING_DISK: 'serial=NVME1' });
+    const first = await shell.action('efibootset');
+    expect(first).toMatchObject({ exitCode: 0, output: expect.stringContaining('new entry') });
+    const again = await shell.action('efibootset');
+    expect(again).toMatchObject({ exitCode: 0 });
+    expect(again.output).not.toContain('new entry');
+
+    const variables = new Map(machine.efiVariables().map(({ name, data }) => [name, Buffer.from(data)]));
+    const number = variables.get('BootOrder')?.readUInt16LE(0) ?? -1;
+    const entry = decodeLoadOption(
+      variables.get(`Boot${number.toString(16).toUpperCase().padStart(4, '0')}`) ?? Buffer.alloc(0),
+    );
+    expect(entry?.description).toBe('Kindling');
+    expect(hardDriveOf(entry?.devicePath ?? [])?.partUuid).toBe(image.espGuid);
+    expect(fileOf(entry?.devicePath ?? [])).toBe('\\EFI\\Linux\\test.efi');
+    expect(variables.get('BootNext')?.readUInt16LE(0)).toBe(number);
+  });
+
+  it('erases everything but what is kept, whatever was on it, and proves it', async () => {
+    const erased = await shell.action('erase_non_removable_disks', {
+      ERASE_KEEP: 'serial=NVME1',
+      ERASE_METHOD: 'zeroes',
+    });
+    expect(erased).toMatchObject({ exitCode: 0 });
+    const { output } = await shell.run('kindling-agent inventory');
+    expect(output.match(/"partitionTable": ?"gpt"/g)).toHaveLength(1);
+    const format = await shell.action('erase_non_removable_disks', {
+      ERASE_ONLY: 'bus=nvme',
+      ERASE_METHOD: 'nvme-sanitize',
+    });
+    expect(format).toMatchObject({ exitCode: 4, output: expect.stringContaining('KND_ERASE_UNSUPPORTED') });
+  });
+
+  it('the firmware really boots what was installed', async () => {
+    await machine.powerCut();
+    await machine.powerOn({ kernel: undefined });
+    await machine.console.waitFor(/EFI stub/, { timeoutMs: 90_000 });
+  });
+});
