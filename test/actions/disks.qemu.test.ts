@@ -131,7 +131,7 @@ describe('on one machine with five kinds of disk', () => {
       ERASE_METHOD: 'zeroes',
     });
     expect(erased).toMatchObject({ exitCode: 0 });
-    const { output } = await shell.run('kindling-agent inventory');
+    const { output } = await shell.run('kindling-agent inventory --output json');
     expect(output.match(/"partitionTable": ?"gpt"/g)).toHaveLength(1);
     const format = await shell.action('erase_non_removable_disks', {
       ERASE_ONLY: 'bus=nvme',
