@@ -40,7 +40,7 @@ ${actions.map(section).join('\n')}`;
 function section(action: Action): string {
   const rows = Object.entries(action.parameters).map(
     ([name, parameter]) =>
-      `| \`${name}\` | ${describeType(parameter)} | ${defaultText(parameter) ?? '–'} | ${parameter.description.replaceAll('|', '\\|')} |`,
+      `| \`${name}\` | ${describeType(parameter).replaceAll('|', '\\|')} | ${defaultText(parameter) ?? '–'} | ${parameter.description.replaceAll('|', '\\|')} |`,
   );
   const table =
     rows.length > 0
@@ -61,7 +61,7 @@ function facts(action: Action): string {
 }
 
 function describeType(parameter: Parameter): string {
-  const type = parameter.type === 'choice' ? parameter.choices.join(' \\| ') : parameter.type;
+  const type = parameter.type === 'choice' ? parameter.choices.join(' | ') : parameter.type;
   return [type, parameter.required ? 'required' : '', parameter.secret ? 'secret' : '']
     .filter(Boolean)
     .join(', ');

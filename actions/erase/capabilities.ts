@@ -2,12 +2,13 @@ import { readFile } from 'node:fs/promises';
 import type { Run } from '../../agent/system/run.ts';
 import type { Disk } from '../../protocol/inventory.ts';
 import type { EraseCapabilities } from './methods.ts';
+import { readNvmeCapabilities } from './nvme-commands.ts';
 
 /** Asks the kernel, and the disk itself where a tool can: a disk that does not say it can is not tried (boot-chain.md 9: tools exit 0 all the same). */
 export async function readCapabilities(disk: Disk, run: Run): Promise<EraseCapabilities> {
   const queue = async (name: string) =>
     Number(await readFile(`/sys/class/block/${disk.name}/queue/${name}`, 'utf8').catch(() => '0'));
-  const nvme = disk.bus === 'nvme' ? await nvmeCapabilities(disk, run) : undefined;
+  const nvme = disk.bus === 'nvme' ? nvmeCapabilities(disk) : undefined;
   const ata = ['sata', 'ide', 'scsi', 'other'].includes(disk.bus)
     ? await ataCapabilities(disk, run)
     : undefined;
@@ -19,29 +20,12 @@ export async function readCapabilities(disk: Disk, run: Run): Promise<EraseCapab
   };
 }
 
-async function nvmeCapabilities(disk: Disk, run: Run): Promise<EraseCapabilities['nvme']> {
-  const answer = await run('nvme', ['id-ctrl', disk.path, '-o', 'json'], { timeoutMs: 10_000 }).catch(
-    () => undefined,
-  );
-  return answer && parseNvmeController(answer.stdout);
-}
-
-/** NVMe base specification 2.0, figure 275 (Identify Controller): OACS, FNA, SANICAP. */
-export function parseNvmeController(json: string): EraseCapabilities['nvme'] {
-  let fields: Record<string, unknown>;
+function nvmeCapabilities(disk: Disk): EraseCapabilities['nvme'] {
   try {
-    fields = JSON.parse(json) as Record<string, unknown>;
+    return readNvmeCapabilities(disk.path);
   } catch {
-    return undefined;
+    return undefined; // a disk that does not answer is not asked to erase itself
   }
-  const bits = (name: string) => Number(fields[name] ?? 0);
-  const sanicap = bits('sanicap');
-  return {
-    format: (bits('oacs') & 2) !== 0,
-    cryptoFormat: (bits('fna') & 4) !== 0,
-    // Block erase first: it leaves a disk that reads as zeros; crypto leaves noise; overwrite wears flash.
-    sanitize: sanicap & 2 ? 'block' : sanicap & 1 ? 'crypto' : sanicap & 4 ? 'overwrite' : undefined,
-  };
 }
 
 async function ataCapabilities(disk: Disk, run: Run): Promise<EraseCapabilities['ata']> {

@@ -16,6 +16,7 @@ import {
   type EraseMethod,
   READS_AS_ZERO,
 } from './methods.ts';
+import { formatNvme, namespaceOf, readSanitizeState, startSanitize } from './nvme-commands.ts';
 import { checkSamples, plantSamples, sampleOffsets } from './proof.ts';
 import { regionsToClear } from './regions.ts';
 
@@ -149,7 +150,7 @@ async function applyMethod(
     case 'nvme-format':
     case 'nvme-crypto':
       // Never the default SES=0, which erases nothing on many disks (FOG shipped that for three years).
-      await run('nvme', ['format', disk.path, `--ses=${method === 'nvme-crypto' ? 2 : 1}`, '--force']);
+      formatNvme(disk.path, namespaceOf(disk.name), method === 'nvme-crypto' ? 2 : 1);
       return;
     case 'nvme-sanitize':
       await sanitizeNvme(disk, capabilities, context);
@@ -174,22 +175,16 @@ async function zeroByDevice(disk: Disk, { run, onProgress, signal }: EraseContex
 async function sanitizeNvme(
   disk: Disk,
   { nvme }: EraseCapabilities,
-  { run, onProgress, signal }: EraseContext,
+  { onProgress, signal }: EraseContext,
 ): Promise<void> {
-  const action = { overwrite: 'start-overwrite', block: 'start-block-erase', crypto: 'start-crypto-erase' }[
-    nvme?.sanitize ?? 'block'
-  ];
-  await run('nvme', ['sanitize', disk.path, `--sanact=${action}`]);
+  startSanitize(disk.path, nvme?.sanitize ?? 'block');
   await waitFor(
-    async () => {
-      const { stdout } = await run('nvme', ['sanitize-log', disk.path, '-o', 'json']);
-      const { sprog = 65535, sstat = 1 } =
-        Object.values(JSON.parse(stdout) as Record<string, { sprog?: number; sstat?: number }>)[0] ?? {};
-      onProgress('sanitizing', (sprog / 65536) * 100);
-      // Sanitize Status, bits 2:0: 1 done, 2 in progress, 3 failed.
-      if ((sstat & 7) === 3)
+    () => {
+      const { state, percent } = readSanitizeState(disk.path);
+      onProgress('sanitizing', percent);
+      if (state === 'failed')
         throw new KindlingError('KND_ERASE_INCOMPLETE', `${disk.path} says its sanitize failed`);
-      return (sstat & 7) === 2 ? undefined : true;
+      return state === 'running' ? undefined : true;
     },
     { name: `sanitize of ${disk.path}`, timeoutMs: 24 * 3600_000, intervalMs: 5_000, signal },
   );

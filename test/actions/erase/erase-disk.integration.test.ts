@@ -93,13 +93,13 @@ describe('erasing a used disk', () => {
   it('a tool that says it erased and did not is found out', async () => {
     await using loop = await usedDisk();
     const disk = await asDisk(loop);
-    // nvme format that exits 0 and erases nothing: what FOG shipped for three years.
-    const pretending: typeof run = async (program, args, options) => {
-      if (program !== 'nvme') return run(program, args, options);
-      return { stdout: '{"oacs":10,"fna":0,"sanicap":0}', stderr: '', exitCode: 0, durationMs: 1 };
-    };
+    // blkdiscard that exits 0 and erases nothing, as an NVMe format did that FOG shipped for three years.
+    const pretending: typeof run = async (program, args, options) =>
+      program === 'blkdiscard'
+        ? { stdout: '', stderr: '', exitCode: 0, durationMs: 1 }
+        : run(program, args, options);
     const lying = eraseDisk(
-      { disk: { ...disk, bus: 'nvme' }, method: 'nvme-format', samples: 16 },
+      { disk, method: 'discard', samples: 16 },
       { run: pretending, log: () => {}, signal: new AbortController().signal, onProgress: () => {} },
     );
     await expect(lying).rejects.toMatchObject({

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { parseHdparmSecurity, parseNvmeController } from '../../../actions/erase/capabilities.ts';
+import { parseHdparmSecurity } from '../../../actions/erase/capabilities.ts';
 import { chooseMethod, type EraseCapabilities } from '../../../actions/erase/methods.ts';
+import {
+  type AdminCommand,
+  formatNvme,
+  readNvmeCapabilities,
+  readSanitizeState,
+} from '../../../actions/erase/nvme-commands.ts';
 
 const none: EraseCapabilities = { discard: false, writeZeroes: false };
 
@@ -36,19 +42,54 @@ describe('the method of an erase', () => {
 });
 
 describe('capabilities', () => {
+  /** A controller that answers Identify with these fields. */
+  const controller =
+    (oacs: number, fna: number, sanicap: number): AdminCommand =>
+    () => {
+      const data = Buffer.alloc(4096);
+      data.writeUInt16LE(oacs, 256);
+      data.writeUInt8(fna, 524);
+      data.writeUInt32LE(sanicap, 328);
+      return data;
+    };
+
   it('NVMe: format, crypto erase and sanitize by their bits', () => {
-    expect(parseNvmeController('{"oacs":290,"fna":4,"sanicap":3}')).toEqual({
+    expect(readNvmeCapabilities('x', controller(0x122, 4, 3))).toEqual({
       format: true,
       cryptoFormat: true,
       sanitize: 'block',
     });
-    // QEMU's disk: Format, no crypto, no sanitize (boot-chain.md 9).
-    expect(parseNvmeController('{"oacs":10,"fna":0,"sanicap":0}')).toEqual({
-      format: true,
+    expect(readNvmeCapabilities('x', controller(0, 0, 0))).toEqual({
+      format: false,
       cryptoFormat: false,
       sanitize: undefined,
     });
-    expect(parseNvmeController('error')).toBeUndefined();
+  });
+
+  it('an NVMe format names its secure erase and keeps the sector format', () => {
+    const sent: unknown[] = [];
+    formatNvme('x', 1, 1, (_, command) => {
+      sent.push(command);
+      const namespace = Buffer.alloc(4096);
+      namespace.writeUInt8(0x13, 26);
+      namespace.writeUInt8(0x09, 29);
+      return namespace;
+    });
+    expect(sent[1]).toMatchObject({ opcode: 0x80, nsid: 1, cdw10: 0x13 | (9 << 5) | (1 << 9) });
+  });
+
+  it('a sanitize is followed until the log says it is over', () => {
+    const log =
+      (progress: number, status: number): AdminCommand =>
+      () => {
+        const data = Buffer.alloc(512);
+        data.writeUInt16LE(progress, 0);
+        data.writeUInt16LE(status, 2);
+        return data;
+      };
+    expect(readSanitizeState('x', log(32768, 2))).toEqual({ state: 'running', percent: 50 });
+    expect(readSanitizeState('x', log(65535, 0x101)).state).toBe('done');
+    expect(readSanitizeState('x', log(0, 3)).state).toBe('failed');
   });
 
   it('ATA: the security section of hdparm, where «not» in front turns a word round', () => {
