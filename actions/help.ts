@@ -19,7 +19,7 @@ export function actionHelp(action: Action): string {
 
 /** docs/reference/actions.md, whole. */
 export function referencePage(actions: readonly Action[]): string {
-  const contents = actions.map(({ name, summary }) => `| [\`${name}\`](#${name}) | ${summary} |`).join('\n');
+  const contents = actions.map(({ name, summary }) => `- [\`${name}\`](#${name}): ${summary}`).join('\n');
   return `# Actions
 
 <!-- Generated from actions/catalog.ts; test/actions/reference-page.test.ts keeps it up to date (run it with -u to write it anew). -->
@@ -30,28 +30,25 @@ and \`image2disk\` are the same. Variables are the workflow's \`environment\`. A
 
 By hand: \`kindling-agent action <name> --set NAME=VALUE\`, with \`--dry-run\` to see the plan and touch nothing.
 
-| action | what it does |
-|---|---|
 ${contents}
 
 ${actions.map(section).join('\n')}`;
 }
 
 function section(action: Action): string {
-  const rows = Object.entries(action.parameters).map(
-    ([name, parameter]) =>
-      `| \`${name}\` | ${describeType(parameter).replaceAll('|', '\\|')} | ${defaultText(parameter) ?? '–'} | ${parameter.description.replaceAll('|', '\\|')} |`,
-  );
-  const table =
-    rows.length > 0
-      ? `| variable | type | default | meaning |\n|---|---|---|---|\n${rows.join('\n')}\n`
-      : 'No variables.\n';
+  const lines = Object.entries(action.parameters).map(([name, parameter]) => {
+    const preset = defaultText(parameter);
+    const facts =
+      preset === undefined ? describeType(parameter) : `${describeType(parameter)}, default \`${preset}\``;
+    return `- \`${name}\` (${facts}): ${parameter.description}.`;
+  });
+  const variables = lines.length > 0 ? `${lines.join('\n')}\n` : 'No variables.\n';
   const also =
     action.aliases.length > 0
       ? `Also selected by: ${action.aliases.map((name) => `\`${name}\``).join(', ')}.\n\n`
       : '';
   const notes = (action.notes ?? []).map((note) => `\n${note}\n`).join('');
-  return `## ${action.name}\n\n${action.summary}. ${facts(action)}\n\n${also}${table}${notes}`;
+  return `## ${action.name}\n\n${action.summary}. ${facts(action)}\n\n${also}${variables}${notes}`;
 }
 
 function facts(action: Action): string {
