@@ -9,7 +9,7 @@ import { withServerDefaults } from './config/server-defaults.ts';
 import { explainCallError } from './connection/explain.ts';
 import { addExtraHosts } from './connection/extra-hosts.ts';
 import { createNetwork, type Network, openChannel } from './connection/network.ts';
-import { retryUntilItWorks } from './connection/retry.ts';
+import { reconnectBackOff, retryUntilItWorks } from './connection/retry.ts';
 import type { Credentials } from './credentials/credentials.ts';
 import { obtainCredentials } from './credentials/obtain.ts';
 import { startLocalFront } from './local-front/local-front.ts';
@@ -40,7 +40,7 @@ export interface AgentOptions {
   executor?: Executor;
   openConsoles?: () => Console[];
   handOver?: (how: HandOver) => Promise<void>;
-  /** Makes waiting between onboarding questions shorter; 1 in production. */
+  /** Makes the waiting between tries shorter; 1 in production. */
   pace?: number;
 }
 
@@ -210,6 +210,7 @@ async function work(agent: Agent, credentials: Credentials | undefined): Promise
       onWaiting: reporting.waiting,
       onProgress: ({ name }, progress) => reporting.doing(`${name}: ${progressText(progress)}`),
       signal: options.signal,
+      backOff: reconnectBackOff(options.pace),
     });
   } finally {
     await front.close();

@@ -1,6 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
-import type { SecureContext } from 'node:tls';
+import { isIP } from 'node:net';
+import { checkServerIdentity, type SecureContext } from 'node:tls';
 import { ChannelCredentials, Client, type ClientOptions } from '@grpc/grpc-js';
 import type { Config } from '../config/resolve-config.ts';
 import { authorityOf, type Endpoint, parseEndpoint } from './endpoint.ts';
@@ -29,6 +30,7 @@ export function openChannel(network: Network, endpoint: Endpoint): Client {
       ? ChannelCredentials.createInsecure()
       : ChannelCredentials.createFromSecureContext(network.trust, {
           rejectUnauthorized: endpoint.tls === 'verified',
+          checkServerIdentity: (_name, certificate) => checkServerIdentity(endpoint.host, certificate),
         });
   const options: ClientOptions = {
     'grpc.enable_http_proxy': 0, // grpc-js would read process.env; we have decided already
@@ -37,6 +39,8 @@ export function openChannel(network: Network, endpoint: Endpoint): Client {
     'grpc.initial_reconnect_backoff_ms': 500,
     'grpc.max_reconnect_backoff_ms': 5000,
     'grpc.dns_min_time_between_resolutions_ms': 1000,
+    // grpc-js sends the host as SNI, which Node refuses for an IP address; the certificate is still checked for that address.
+    ...(isIP(endpoint.host) ? { 'grpc.ssl_target_name_override': 'ip-address.invalid' } : {}),
     'grpc.max_receive_message_length': 16 * 1024 * 1024, // cloud-init texts travel inside actions
   };
   if (!proxy) return new Client(target, credentials, options);

@@ -10,6 +10,11 @@ export interface BackOff {
 /** Between two tries to reach a server: quick at first, never longer than half a minute, as a person may be watching. */
 const RECONNECT: BackOff = { firstMs: 1000, factor: 2, maxMs: 30_000 };
 
+/** The same for tests and the simulator, where time passes faster (`pace` below 1). */
+export function reconnectBackOff(pace = 1): BackOff {
+  return { ...RECONNECT, firstMs: RECONNECT.firstMs * pace, maxMs: RECONNECT.maxMs * pace };
+}
+
 /** Full delay ±25 %, so that a thousand nodes that lost the same server do not come back in the same second. */
 export function delayBefore(
   retry: number,

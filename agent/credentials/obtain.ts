@@ -1,4 +1,4 @@
-import { retryUntilItWorks } from '../connection/retry.ts';
+import { reconnectBackOff, retryUntilItWorks } from '../connection/retry.ts';
 import type { OnboardOptions } from '../onboarding/onboard.ts';
 import { type Onboarded, onboard } from '../onboarding/onboard.ts';
 import { CredentialFiles } from './credential-files.ts';
@@ -35,6 +35,7 @@ export async function obtainCredentials(
     name: `an access token from ${keycloak}`,
     signal,
     onFailure: options.onWaiting,
+    backOff: reconnectBackOff(options.pace),
     isFinal: areCredentialsGone,
   });
   log.info({ projectId }, 'Credentials written successfully.');

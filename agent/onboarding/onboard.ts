@@ -3,7 +3,7 @@ import type { Config } from '../config/resolve-config.ts';
 import { authorityOf, type Endpoint, parseEndpoint } from '../connection/endpoint.ts';
 import { explainCallError } from '../connection/explain.ts';
 import { type Network, openChannel } from '../connection/network.ts';
-import { retryUntilItWorks, type Waiting } from '../connection/retry.ts';
+import { reconnectBackOff, retryUntilItWorks, type Waiting } from '../connection/retry.ts';
 import { type AccessToken, type Grant, requestAccessToken } from '../credentials/token-endpoint.ts';
 import type { Log } from '../report/log.ts';
 import type { Console } from './console.ts';
@@ -60,7 +60,7 @@ export async function onboard(options: OnboardOptions): Promise<Onboarded> {
         name: `onboarding at ${authorityOf(endpoint)}`,
         signal,
         onFailure: options.onWaiting,
-        ...paced(options),
+        backOff: reconnectBackOff(options.pace),
       },
     );
     return await Promise.race([byItself, signedIn]);
@@ -68,10 +68,6 @@ export async function onboard(options: OnboardOptions): Promise<Onboarded> {
     done.abort(new Error('onboarded'));
     await person?.catch(() => {});
   }
-}
-
-function paced({ pace = 1 }: OnboardOptions) {
-  return { backOff: { firstMs: 1000 * pace, factor: 2, maxMs: 30_000 * pace } };
 }
 
 async function askTheServer(endpoint: Endpoint, options: OnboardOptions): Promise<Onboarded | undefined> {

@@ -1,6 +1,6 @@
 import type { HandOver, ProgressEvent } from '../../protocol/action-events.ts';
 import { KindlingError, toErrorReport } from '../../protocol/error.ts';
-import { retryUntilItWorks, type Waiting } from '../connection/retry.ts';
+import { type BackOff, retryUntilItWorks, type Waiting } from '../connection/retry.ts';
 import { areCredentialsGone } from '../credentials/credentials.ts';
 import type { Log } from '../report/log.ts';
 import { type Executed, type Executor, failureText } from './execute-action.ts';
@@ -21,6 +21,7 @@ export interface ActionSurroundings {
   onWaiting: (waiting: Waiting) => void;
   onProgress: (work: Work, progress: ProgressEvent) => void;
   signal?: AbortSignal | undefined;
+  backOff: BackOff;
 }
 
 export interface Performed {

@@ -31,7 +31,13 @@ export async function workUntilHandOver(options: WorkLoopOptions): Promise<HandO
           throw await options.explain('asking for work', error);
         }
       },
-      { name: 'the workflow server', signal, onFailure: options.onWaiting, isFinal: areCredentialsGone },
+      {
+        name: 'the workflow server',
+        signal,
+        onFailure: options.onWaiting,
+        isFinal: areCredentialsGone,
+        backOff: options.backOff,
+      },
     );
     if (work) {
       const performed = await performAction(work, options);

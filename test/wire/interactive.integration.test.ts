@@ -1,0 +1,196 @@
+import { PassThrough } from 'node:stream';
+import { status } from '@grpc/grpc-js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Console } from '../../agent/onboarding/console.ts';
+import { readTypedLine } from '../../agent/onboarding/typed-line.ts';
+import { waitFor } from '../../agent/system/wait.ts';
+import { type GrpcHost, startGrpcHost } from './reference/grpc-host.ts';
+import { type Keycloak, startKeycloak } from './reference/keycloak.ts';
+import { OnboardingManager, rows } from './reference/onboarding-manager.ts';
+import { MAC, removeFolder, startTestAgent, type TestAgent, UUID } from './reference/test-agent.ts';
+import { TinkLegacyServer } from './reference/tink-legacy-server.ts';
+
+/** A console whose keyboard is in the test's hands. */
+class TestConsole implements Console {
+  readonly name: string;
+  readonly keyboard = new PassThrough();
+  screen = '';
+  isClosed = false;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  write(text: string): void {
+    this.screen += text;
+  }
+
+  readLine(options: { hasEcho: boolean; signal: AbortSignal }): Promise<string> {
+    return readTypedLine(this.keyboard, (text) => this.write(text), options);
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+}
+
+const shown = (console: TestConsole, text: string, times: number) =>
+  waitFor(() => (console.screen.split(text).length > times ? true : undefined), {
+    name: `«${text}» on ${console.name}, which shows: ${console.screen}`,
+    timeoutMs: 5000,
+    intervalMs: 5,
+  });
+
+let keycloak: Keycloak;
+let manager: OnboardingManager;
+let tink: TinkLegacyServer;
+let host: GrpcHost;
+let agent: TestAgent | undefined;
+let serial: TestConsole;
+let screen: TestConsole;
+
+beforeEach(async () => {
+  keycloak = await startKeycloak();
+  keycloak.users = { operator: 'correct-horse' };
+  manager = new OnboardingManager(rows.notFound);
+  tink = new TinkLegacyServer(MAC, [{ taskName: 'os', name: 'reboot', image: 'reboot' }]);
+  tink.authorize = (authorization) => keycloak.valid.has(authorization.replace('Bearer ', ''));
+  host = await startGrpcHost((server) => {
+    manager.addTo(server);
+    tink.addTo(server);
+  });
+  serial = new TestConsole('ttyS1');
+  screen = new TestConsole('tty0');
+});
+
+afterEach(async () => {
+  await agent?.stop();
+  if (agent) removeFolder(agent);
+  agent = undefined;
+  host.kill();
+  await keycloak.close();
+});
+
+function start(env: Record<string, string> = {}): TestAgent {
+  agent = startTestAgent({
+    env: {
+      onboarding_stream_svc: '127.0.0.1',
+      onboarding_manager_svc: '127.0.0.1',
+      OBM_PORT: String(host.port),
+      KEYCLOAK_URL: keycloak.authority,
+      tink_server_svc: host.authority,
+      ...env,
+    },
+    flags: { tls: 'false' },
+    options: { openConsoles: () => [serial, screen] },
+  });
+  return agent;
+}
+
+async function signIn(console: TestConsole, username: string, password: string, nth = 1): Promise<void> {
+  await shown(console, 'Username: ', nth);
+  console.keyboard.write(`${username}\r`);
+  await shown(console, 'Password: ', nth);
+  console.keyboard.write(`${password}\r`);
+}
+
+describe('interactive onboarding', () => {
+  it('asks on every console, takes the one that answers, and works with the person’s token', async () => {
+    const { ended } = start();
+    await shown(serial, 'Provide Username and password for the IDP', 1);
+    await signIn(screen, 'operator', 'correct-horse');
+    await ended;
+    expect(screen.screen).toContain('Username, Password received: Processing');
+    expect(serial.screen).toContain('Username: ');
+    expect(keycloak.forms[0]).toEqual({
+      username: 'operator',
+      password: 'correct-horse',
+      grant_type: 'password',
+      client_id: 'system-client',
+      scope: 'openid',
+    });
+    expect(manager.createNodes[0]?.request.payload[0]?.hwdata[0]).toMatchObject({
+      uuid: UUID,
+      serialnum: '5VJ0X13',
+      macId: MAC,
+    });
+    expect(keycloak.valid.has(manager.createNodes[0]?.authorization.replace('Bearer ', '') ?? '')).toBe(true);
+    expect(tink.isDone).toBe(true);
+    expect(serial.isClosed && screen.isClosed).toBe(true);
+  });
+
+  it('shows the user name while it is typed, but never the password', async () => {
+    const { ended } = start();
+    await signIn(screen, 'operatox\x7fr', 'correct-horse');
+    await ended;
+    expect(screen.screen).toContain('operatox\b \br');
+    expect(screen.screen).not.toContain('correct-horse');
+  });
+
+  it('asks the server again when the project id is empty (trap 3)', async () => {
+    manager.createNodesAnswers = ['', 'project-1'];
+    const { ended } = start();
+    await signIn(screen, 'operator', 'correct-horse');
+    await ended;
+    expect(manager.createNodes).toHaveLength(2);
+  });
+
+  it('lets a person try again after a wrong password', async () => {
+    const { ended } = start();
+    await signIn(screen, 'operator', 'wrong-horse');
+    await shown(screen, 'is wrong', 1);
+    await signIn(screen, 'operator', 'wrong-horse', 2);
+    await signIn(screen, 'operator', 'wrong-horse', 3);
+    await shown(screen, 'Incorrect username and password provided.', 1);
+    await signIn(screen, 'operator', 'correct-horse', 4);
+    await ended;
+    expect(tink.isDone).toBe(true);
+  });
+
+  it('does not take what is too short, and drops spaces and semicolons', async () => {
+    const { ended } = start();
+    await shown(screen, 'Username: ', 1);
+    screen.keyboard.write('ab\r');
+    await shown(screen, 'At least 3 characters', 1);
+    await shown(screen, 'Username: ', 2);
+    screen.keyboard.write(' operator; \r');
+    await shown(screen, 'Password: ', 1);
+    screen.keyboard.write('correct-horse\r');
+    await ended;
+    expect(keycloak.forms[0]?.['username']).toBe('operator');
+  });
+
+  it.each([
+    ['no role', status.PERMISSION_DENIED, 'KND_PERMISSION_DENIED'],
+    ['a bad token', status.UNAUTHENTICATED, 'KND_UNAUTHENTICATED'],
+    ['a validation error, which is Unknown', status.UNKNOWN, 'KND_SERVER_GRPC_STATUS'],
+    ['a provider error', status.INTERNAL, 'KND_SERVER_GRPC_STATUS'],
+  ])('names %s on the console and asks for another sign-in', async (_title, code, expected) => {
+    manager.createNodesAnswers = [code, code, code, 'project-1'];
+    if (expected !== 'KND_SERVER_GRPC_STATUS') manager.createNodesAnswers = [code, 'project-1'];
+    const running = start();
+    await signIn(screen, 'operator', 'correct-horse');
+    await shown(screen, 'registering the node', 1);
+    expect(running.lines.join('\n')).toContain(expected);
+    await signIn(screen, 'operator', 'correct-horse', 2);
+    await running.ended;
+    expect(tink.isDone).toBe(true);
+  });
+
+  it('goes on by itself when somebody registers the node meanwhile', async () => {
+    const { ended } = start();
+    await shown(screen, 'Username: ', 1);
+    manager.rows = [rows.onboarded];
+    await ended;
+    expect(keycloak.forms[0]?.['grant_type']).toBe('client_credentials');
+    expect(screen.isClosed).toBe(true);
+  });
+
+  it('does not ask anybody when interactive onboarding is switched off', async () => {
+    const { ended } = start({ DISABLE_INTERACTIVE: 'true' });
+    await waitFor(() => (manager.streams > 2 ? true : undefined), { name: 'three streams', timeoutMs: 5000 });
+    manager.rows = [rows.onboarded];
+    await ended;
+    expect(screen.screen).toBe('');
+  });
+});

@@ -1,0 +1,47 @@
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+import type { Certificate } from './test-ca.ts';
+
+/** A gRPC server that can be killed and started again on the same port. */
+export interface GrpcHost {
+  port: number;
+  authority: string;
+  /** Cuts every connection, as a crash does. */
+  kill(): void;
+  start(): Promise<void>;
+}
+
+export async function startGrpcHost(
+  addServices: (server: Server) => void,
+  certificate?: Certificate,
+): Promise<GrpcHost> {
+  let server: Server | undefined;
+  const host: GrpcHost = {
+    port: 0,
+    authority: '',
+    kill() {
+      server?.forceShutdown();
+      server = undefined;
+    },
+    async start() {
+      server = new Server();
+      addServices(server);
+      host.port = await bind(server, host.port, certificate);
+      host.authority = `127.0.0.1:${host.port}`;
+    },
+  };
+  await host.start();
+  return host;
+}
+
+function bind(server: Server, port: number, certificate: Certificate | undefined): Promise<number> {
+  const credentials = certificate
+    ? ServerCredentials.createSsl(null, [
+        { cert_chain: Buffer.from(certificate.cert), private_key: Buffer.from(certificate.key) },
+      ])
+    : ServerCredentials.createInsecure();
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  server.bindAsync(`127.0.0.1:${port}`, credentials, (error, bound) =>
+    error ? reject(error) : resolve(bound),
+  );
+  return promise;
+}
