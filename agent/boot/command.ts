@@ -43,7 +43,8 @@ interface Boot {
 /** `kindling-agent boot`: bring the machine up, then be the agent. Started, and restarted, by init. Never returns. */
 export async function bootCommand(): Promise<number> {
   const files = machineFiles();
-  if (files.text(`${STATE}/init-started`) === undefined) {
+  const initStarted = files.text(`${STATE}/init-started`);
+  if (initStarted === undefined) {
     throw new KindlingError(
       'KND_BOOT_NOT_MICROOS',
       'kindling-agent boot is for the Micro-OS only: its init did not run here',
@@ -52,7 +53,11 @@ export async function bootCommand(): Promise<number> {
   const args = parseKernelArguments(files.text('/proc/cmdline') ?? '');
   const consoles = openConsoles(files);
   const boot: Boot = { files, args, consoles, view: createView(files, consoles) };
-  boot.view.reached('agent', { version: agentBuild.version, commit: agentBuild.commit });
+  boot.view.reached('agent', {
+    version: agentBuild.version,
+    commit: agentBuild.commit,
+    init: Number(initStarted),
+  });
   boot.view.line('agent', `kindling-agent ${agentBuild.version} (${agentBuild.commit})`);
   startWatchdog(boot.view);
   for (;;) {

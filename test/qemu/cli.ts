@@ -45,7 +45,7 @@ async function runAction(machine: Machine, command: QemuCommand): Promise<number
   machine.console.onLine(({ text, atMs }) =>
     console.error(`${(atMs / 1000).toFixed(1).padStart(6)} │ ${text}`),
   );
-  const { groups } = await machine.console.waitFor(/KINDLING-RESULT (\{.*\})/, {
+  const { groups } = await machine.console.waitFor(/KINDLING-RESULT (\{.*"uptime":[\d.]+\})/, {
     timeoutMs: command.timeoutMs,
   });
   const result = JSON.parse(groups[1] ?? '{}') as { exitCode?: number };

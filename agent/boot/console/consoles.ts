@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, write } from 'node:fs';
+import { appendFileSync, closeSync, constants, openSync, write } from 'node:fs';
 import type { MachineFiles } from '../../system/machine-files.ts';
 import { uptimeSeconds } from './uptime.ts';
 
@@ -36,11 +36,21 @@ export function openConsoles(files: MachineFiles): Consoles {
     marker(name, value) {
       const line = `KINDLING-${name} ${JSON.stringify({ ...value, uptime: uptimeSeconds(files) })}\r\n`;
       for (const { name: console, writer } of writers) if (!isVirtualTerminal(console)) writer.add(line);
+      kernelLog(files, line);
     },
     flush: async () => {
       await Promise.all(writers.map(({ writer }) => writer.flush()));
     },
   };
+}
+
+/** A copy for dmesg and crash dumps, at debug level: no console shows that level, so nothing is seen twice. */
+function kernelLog(files: MachineFiles, line: string): void {
+  try {
+    appendFileSync(files.path('/dev/kmsg'), `<7>${line}`);
+  } catch {
+    // the kernel limits the rate, and a line may be too long for it
+  }
 }
 
 /** More than this unwritten means nobody takes it: a serial line at 115200 baud needs six seconds for it. */
