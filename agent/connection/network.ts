@@ -36,9 +36,10 @@ export function openChannel(network: Network, endpoint: Endpoint): Client {
     'grpc.enable_http_proxy': 0, // grpc-js would read process.env; we have decided already
     'grpc.service_config_disable_resolution': 1, // no TXT look-ups: they only cost time in a bare network
     'grpc.use_local_subchannel_pool': 1, // a channel that is thrown away takes its connection with it
-    'grpc.initial_reconnect_backoff_ms': 500,
-    'grpc.max_reconnect_backoff_ms': 5000,
-    'grpc.dns_min_time_between_resolutions_ms': 1000,
+    // Short, because our own retries (retry.ts) are what spares the server: a call they make should find a fresh connection.
+    'grpc.initial_reconnect_backoff_ms': 100,
+    'grpc.max_reconnect_backoff_ms': 1000,
+    'grpc.dns_min_time_between_resolutions_ms': 100,
     // grpc-js sends the host as SNI, which Node refuses for an IP address; the certificate is still checked for that address.
     ...(isIP(endpoint.host) ? { 'grpc.ssl_target_name_override': 'ip-address.invalid' } : {}),
     'grpc.max_receive_message_length': 16 * 1024 * 1024, // cloud-init texts travel inside actions

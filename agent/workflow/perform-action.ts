@@ -114,7 +114,13 @@ function reportUntilAccepted(
         throw await around.explain(what, error);
       }
     },
-    { name: what, signal: around.signal, onFailure: around.onWaiting, isFinal: areCredentialsGone },
+    {
+      name: what,
+      signal: around.signal,
+      onFailure: around.onWaiting,
+      isFinal: areCredentialsGone,
+      backOff: around.backOff,
+    },
   );
 }
 

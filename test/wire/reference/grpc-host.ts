@@ -13,10 +13,11 @@ export interface GrpcHost {
 export async function startGrpcHost(
   addServices: (server: Server) => void,
   certificate?: Certificate,
+  port = 0,
 ): Promise<GrpcHost> {
   let server: Server | undefined;
   const host: GrpcHost = {
-    port: 0,
+    port,
     authority: '',
     kill() {
       server?.forceShutdown();
