@@ -7,8 +7,12 @@ export const DEBIAN_PACKAGES: readonly { name: string; reason: string }[] = [
   },
   { name: 'libc6-dev', reason: 'headers for that launcher' },
   { name: 'binutils', reason: 'strips the Node binary and libraries inside the agent' },
-  { name: 'busybox-static', reason: 'the shell and small tools of the Micro-OS' },
-  { name: 'zstd', reason: 'compresses the initramfs' },
+  {
+    name: 'busybox-static',
+    reason: 'small servers and clients in the tests: httpd, udhcpc, a root file system',
+  },
+  { name: 'cpio', reason: 'reads and writes archives in the tests, to compare ours with' },
+  { name: 'zstd', reason: 'compresses images in the tests and benches' },
 
   // booting virtual machines
   { name: 'qemu-system-x86', reason: 'the virtual machines of the demo and the tests' },

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { KindlingError } from '../../protocol/error.ts';
@@ -24,6 +23,9 @@ const LIBRARY_FOLDERS = ['lib/x86_64-linux-gnu', 'usr/lib/x86_64-linux-gnu'];
 
 /** Options of Node that hold in every `kindling-agent`. */
 const NODE_OPTIONS = ['--disable-warning=ExperimentalWarning'];
+// Node writes the path of its main script into the executable. So that it can be overwritten (equal input, equal bytes)
+// its length must not depend on the machine: not below the folder that TMPDIR names.
+const WORK_FOLDER = '/tmp/kindling-agent-';
 const OWN_FILES = [
   'launcher.c',
   'sea-main.ts',
@@ -35,8 +37,12 @@ const OWN_FILES = [
 
 /** The executable `kindling-agent`: one static file. Built only if the agent's code or a part of it has changed. */
 export async function ensureAgent(): Promise<string> {
-  const [bundle, node, packages, ownFiles] = await Promise.all([
-    bundleAgent(),
+  return ensureExecutable(await bundleAgent());
+}
+
+/** The same for any bundle; the tests look at the executable from inside with a program of their own. */
+export async function ensureExecutable(bundle: Bundle): Promise<string> {
+  const [node, packages, ownFiles] = await Promise.all([
     prepareNode(),
     resolvePackages(Object.keys(LIBRARIES)),
     Promise.all(OWN_FILES.map((name) => readFile(join(import.meta.dirname, name), 'utf8'))),
@@ -56,7 +62,7 @@ async function buildAgent(
   packages: DebianPackage[],
   say: (progress: string) => void,
 ): Promise<void> {
-  const work = await mkdtemp(join(tmpdir(), 'kindling-agent-'));
+  const work = await mkdtemp(WORK_FOLDER);
   try {
     say('compiling its code');
     const assets = await writeAssets(work, bundle, node);
@@ -65,7 +71,7 @@ async function buildAgent(
     say('making it one file');
     const launcher = await compileLauncher(work);
     const { linker, libraries } = await collectLibraries(work, packages);
-    const file = packOneFile(launcher, await readFile(application), linker, libraries);
+    const file = packOneFile(launcher, application, linker, libraries);
     await writeFile(join(target, 'kindling-agent'), file);
     await chmod(join(target, 'kindling-agent'), 0o755);
   } finally {
@@ -84,11 +90,13 @@ async function writeAssets(work: string, bundle: Bundle, node: string): Promise<
   }
   const cache = join(work, 'agent.cache');
   const compile = await toJavaScript(work, 'code-cache.ts');
-  await runTool(node, [compile, assets['agent.cjs'] ?? '', cache]);
+  const script = assets['agent.cjs'] ?? '';
+  await runTool(node, ['--hash-seed=1', compile, 'make', script, cache]);
+  await runTool(node, [compile, 'adopt', script, cache]);
   return { ...assets, 'agent.cache': cache };
 }
 
-async function joinWithNode(work: string, assets: Record<string, string>, node: string): Promise<string> {
+async function joinWithNode(work: string, assets: Record<string, string>, node: string): Promise<Buffer> {
   const main = await toJavaScript(work, 'sea-main.ts');
   const output = join(work, 'application');
   const options = {
@@ -105,7 +113,10 @@ async function joinWithNode(work: string, assets: Record<string, string>, node: 
     targets: [{ nodeRange: 'node26', platform: 'linux', arch: 'x64', output }],
   };
   await runTool(process.execPath, [join(import.meta.dirname, 'pkg-sea.ts'), JSON.stringify(options)]);
-  return output;
+  const application = await readFile(output);
+  for (let at = application.indexOf(work); at >= 0; at = application.indexOf(work))
+    application.fill('/', at, at + work.length);
+  return application;
 }
 
 /** The Node inside the executable cannot read TypeScript: what it runs, at build time too, is plain JavaScript. */

@@ -12,12 +12,15 @@ const MAIN = 'agent/main.ts';
 /** Files that agent code starts as worker threads (agent/system/worker.ts) are found by their name. */
 const WORKERS = '{agent,actions}/**/*.worker.ts';
 
-export async function bundleAgent(): Promise<Bundle> {
-  const bundle: Bundle = new Map();
-  const shared = sharedOptions();
-  bundle.set('agent.cjs', await bundleFile(MAIN, shared));
-  for (const worker of globSync(WORKERS, { cwd: ROOT }).sort())
-    bundle.set(worker, await bundleFile(worker, shared));
+export function bundleAgent(): Promise<Bundle> {
+  return bundleProgram(MAIN, globSync(WORKERS, { cwd: ROOT }).sort());
+}
+
+/** A program and its worker threads, by their paths in the repository. */
+export async function bundleProgram(main: string, workers: readonly string[]): Promise<Bundle> {
+  const options = sharedOptions();
+  const bundle: Bundle = new Map([['agent.cjs', await bundleFile(main, options)]]);
+  for (const worker of workers) bundle.set(worker, await bundleFile(worker, options));
   return bundle;
 }
 

@@ -36,7 +36,7 @@ export function trimIcuData(program: Buffer, table: { offset: number; size: numb
 export function findIcuData(program: Buffer): number {
   for (let at = program.indexOf(FORMAT); at >= 0; at = program.indexOf(FORMAT, at + 1)) {
     const start = at - FORMAT_OFFSET_IN_HEADER;
-    if (program.readUInt16LE(start + MAGIC_OFFSET_IN_HEADER) === MAGIC) return start;
+    if (start >= 0 && program.readUInt16LE(start + MAGIC_OFFSET_IN_HEADER) === MAGIC) return start;
   }
   throw new KindlingError('KND_BUILD_FAILED', 'this Node carries no ICU data');
 }

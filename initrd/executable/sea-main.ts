@@ -2,8 +2,8 @@ import { createRequire } from 'node:module';
 import { getAsset, getRawAsset } from 'node:sea';
 import vm from 'node:vm';
 
-// The first script inside the executable: starts the agent's bundle with the machine code-free part of the work,
-// parsing and compiling, already done at build time (code-cache.ts). A cache that does not fit is only slower.
+// The first script inside the executable: starts the agent's bundle, which was parsed and compiled at build time
+// (code-cache.ts); functions are compiled when they are first called, as always.
 
 const script = new vm.Script(getAsset('agent.cjs', 'latin1'), {
   filename: 'kindling-agent.js',

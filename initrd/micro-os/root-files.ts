@@ -34,7 +34,9 @@ export async function rootFiles(
   agent: string,
 ): Promise<RootFile[]> {
   const unpacked = new Map(
-    await Promise.all(packages.map(async (one) => [one.name, await unpackPackage(one)] as const)),
+    await Promise.all(
+      packages.map(async (one) => [one.name, await realpath(await unpackPackage(one))] as const),
+    ),
   );
   const files = await toolFiles(profile, unpacked);
   files.push(...(await libraryFiles(files, unpacked)));
