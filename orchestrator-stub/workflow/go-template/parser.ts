@@ -61,10 +61,10 @@ class Parser {
         return this.#define(keyword);
       case 'template': {
         this.#next();
-        const name = this.#expect('string', 'in template clause').value;
+        const name = this.#expect('string', 'in template clause');
         const pipe = this.#peek().kind === 'close' ? undefined : this.#pipe('template clause');
         this.#expect('close', 'in template clause');
-        return { kind: 'template', name, pipe, offset: word.offset };
+        return { kind: 'template', name: name.value, pipe, offset: name.offset };
       }
       case 'break':
       case 'continue':
@@ -103,10 +103,10 @@ class Parser {
       const rest = this.#statements();
       if (rest.end?.value === 'else')
         throw this.#source.parseError(rest.end.offset, 'expected end; found {{else}}');
-      this.#closeEnd(rest.end, kind);
+      this.#closeEnd(rest.end);
       otherwise = rest.body;
     } else {
-      this.#closeEnd(end, kind);
+      this.#closeEnd(end);
     }
     this.#variables.length = visible;
     return { kind, pipe, body, otherwise };
@@ -120,14 +120,14 @@ class Parser {
     this.#variables = ['$'];
     const { body, end } = this.#statements();
     this.#variables = outer;
-    this.#closeEnd(end, keyword);
+    this.#closeEnd(end);
     this.#defined.set(name.value, body);
     return pipe && { kind: 'template', name: name.value, pipe, offset: name.offset };
   }
 
-  #closeEnd(end: Token | undefined, context: string): void {
+  #closeEnd(end: Token | undefined): void {
     if (end?.value !== 'end') {
-      throw this.#source.parseError(end?.offset ?? this.#source.text.length, `unexpected EOF in ${context}`);
+      throw this.#source.parseError(end?.offset ?? this.#source.text.length, 'unexpected EOF');
     }
     this.#expect('close', 'in end');
   }
@@ -193,7 +193,9 @@ class Parser {
         return make({ kind: 'dot' as const });
       case 'field': {
         const names = [token.value.slice(1), ...this.#fields()];
-        return make({ kind: 'fields' as const, names });
+        const operand = make({ kind: 'fields' as const, names });
+        // Go names the place of the second field of a chain; so do we, to be comparable.
+        return names.length > 1 ? { ...operand, offset: token.offset + token.value.length } : operand;
       }
       case 'variable': {
         if (!this.#variables.includes(token.value)) {

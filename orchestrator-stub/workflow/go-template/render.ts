@@ -2,7 +2,7 @@ import { parseTemplate } from './parser.ts';
 import { Source } from './source.ts';
 import type { Command, Operand, Pipe, Statement } from './syntax-tree.ts';
 import { type Flavour, functionsOf } from './tinkerbell-functions.ts';
-import { hasKey, isMap, isTrue, printValue, sortedKeys, typeName, type Value } from './values.ts';
+import { hasKey, isMap, isTrue, printValue, sortedKeys, type Value } from './values.ts';
 
 export interface RenderOptions {
   /** For messages: «ubuntu». */
@@ -152,8 +152,13 @@ class Renderer {
       throw this.#source.executionError(
         command.offset,
         first.text,
-        `can't give argument to non-function ${first.text}`,
+        first.kind === 'fields'
+          ? `${first.names.at(-1)} is not a method but has arguments`
+          : `can't give argument to non-function ${first.text}`,
       );
+    }
+    if (first.kind === 'nil') {
+      throw this.#source.executionError(command.offset, 'nil', 'nil is not a command');
     }
     return this.#operand(first, dot, variables);
   }
@@ -216,10 +221,16 @@ class Renderer {
 
   #follow(start: Value, names: readonly string[], operand: Operand): Value {
     let value = start;
-    for (const name of names) {
+    for (const [depth, name] of names.entries()) {
       const fail = (message: string) => this.#source.executionError(operand.offset, operand.text, message);
-      if (value === null || value === undefined) throw fail(`nil data; no entry for key "${name}"`);
-      if (!isMap(value)) throw fail(`can't evaluate field ${name} in type ${typeName(value)}`);
+      if (value === null || value === undefined) {
+        throw fail(
+          depth === 0
+            ? `nil data; no entry for key "${name}"`
+            : `nil pointer evaluating interface {}.${name}`,
+        );
+      }
+      if (!isMap(value)) throw fail(`can't evaluate field ${name} in type interface {}`);
       if (!hasKey(value, name)) throw fail(`map has no entry for key "${name}"`);
       value = value[name];
     }

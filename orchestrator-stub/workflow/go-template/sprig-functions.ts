@@ -125,6 +125,11 @@ export const SPRIG_FUNCTIONS: Record<string, TemplateFunction> = {
 
   // --- lists ---
   list: (...args) => args,
+  // sprig's own takes the place of Go's, which also cuts texts.
+  slice: (list, from, to) => {
+    if (!Array.isArray(list)) throw new Error(`list should be type of slice or array but ${typeName(list)}`);
+    return list.slice(toInteger(from), to === undefined ? undefined : toInteger(to));
+  },
   first: (list) => toList(list)[0] ?? null,
   last: (list) => toList(list).at(-1) ?? null,
   rest: (list) => toList(list).slice(1),

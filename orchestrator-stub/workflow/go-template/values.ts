@@ -77,7 +77,7 @@ export function areEqual(a: Value, b: Value): boolean {
     if (typeof a === typeof b && Array.isArray(a) === Array.isArray(b))
       throw new Error('non-comparable type');
   }
-  if (typeof a !== typeof b) throw new Error('incompatible types for comparison');
+  if (typeof a !== typeof b) throw incompatible(a, b);
   return a === b;
 }
 
@@ -85,8 +85,12 @@ export function areEqual(a: Value, b: Value): boolean {
 export function compare(a: Value, b: Value): number {
   if (typeof a === 'number' && typeof b === 'number') return Math.sign(a - b);
   if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
-  if (typeof a !== typeof b) throw new Error('incompatible types for comparison');
+  if (typeof a !== typeof b) throw incompatible(a, b);
   throw new Error('invalid type for comparison');
+}
+
+function incompatible(a: Value, b: Value): Error {
+  return new Error(`incompatible types for comparison: ${typeName(a)} and ${typeName(b)}`);
 }
 
 /** A list from whatever can be one. */

@@ -1,0 +1,188 @@
+import { describe, expect, test } from 'vitest';
+import { createInstance } from '../../../orchestrator-stub/nodes/instance.ts';
+import { ProfileSchema } from '../../../orchestrator-stub/nodes/profile.ts';
+import { newHost } from '../../../orchestrator-stub/nodes/registration.ts';
+import { SiteSettingsSchema } from '../../../orchestrator-stub/site/settings.ts';
+import { builtInTemplates } from '../../../orchestrator-stub/workflow/built-in.ts';
+import { defineWorkflow } from '../../../orchestrator-stub/workflow/definition.ts';
+import { templateData } from '../../../orchestrator-stub/workflow/inputs.ts';
+
+const now = new Date('2026-11-16T03:00:00Z');
+const SB_FDE = 'SECURE_BOOT_AND_FULL_DISK_ENCRYPTION';
+
+function workflow(
+  template: string,
+  profile: Record<string, unknown> = {},
+  settings: Record<string, unknown> = {},
+) {
+  const host = {
+    ...newHost('host-1a2b3c4d', 'p1', now),
+    uuid: 'u1',
+    reportedMac: '52:54:00:AA:bb:01',
+    reportedIp: '10.0.2.15',
+  };
+  const data = templateData({
+    host,
+    instance: createInstance({ id: 'inst-1', host, profile: 'p', firstBootKey: 'k1', now }),
+    profile: ProfileSchema.parse({ name: 'p', imageUrl: 'https://images.test/os.raw.gz', ...profile }),
+    settings: SiteSettingsSchema.parse(settings),
+    inventory: undefined,
+    client: { clientId: 'edgenode-u1', hostId: host.id, secret: 's3cret' },
+    isQcow2: false,
+    ca: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n',
+    origin: 'https://10.0.2.2:8443',
+  });
+  const text = builtInTemplates().find(({ name }) => name === template)?.text ?? '';
+  return defineWorkflow({
+    id: 'w',
+    hostId: host.id,
+    generation: 1,
+    template: { name: template, text },
+    data,
+    now,
+  });
+}
+
+const steps = (definition: ReturnType<typeof workflow>) =>
+  definition.actions.map(({ name, timeout }) => [name, timeout]);
+const env = (definition: ReturnType<typeof workflow>, action: string) =>
+  Object.fromEntries(
+    (definition.actions.find(({ name }) => name === action)?.environment ?? []).map((entry) => {
+      const at = entry.indexOf('=');
+      return [entry.slice(0, at), entry.slice(at + 1)];
+    }),
+  );
+
+describe('microvisor (emf.md 5.2)', () => {
+  test('has EMF’s eight actions with their timeouts', () => {
+    const definition = workflow('microvisor', { osType: 'IMMUTABLE' });
+    expect(definition.globalTimeout).toBe(9800);
+    expect(steps(definition)).toEqual([
+      ['secure-boot-status-flag-read', 560],
+      ['erase-non-removable-disk', 560],
+      ['stream-os-image', 9800],
+      ['install-cloud-init', 90],
+      ['cloud-init-ds-identity', 90],
+      ['enable-security-features', 560],
+      ['efibootset-for-diskboot', 560],
+      ['reboot', 90],
+    ]);
+    const [first] = definition.actions;
+    expect(first).toMatchObject({
+      taskName: 'OS provisioning',
+      workerId: '52:54:00:AA:bb:01',
+      image: 'localhost:7443/edge-orch/infra/tinker-actions/securebootflag:1.21.1',
+      volumes: ['/dev:/dev', '/dev/console:/dev/console', '/lib/firmware:/lib/firmware:ro', '/:/host:rw'],
+      environment: ['SECURITY_FEATURE_FLAG=SECURITY_FEATURE_NONE'],
+    });
+    expect(definition.actions.at(-1)?.image).toBe(
+      'public.ecr.aws/l0g8r8j6/tinkerbell/hub/reboot-action:latest',
+    );
+  });
+
+  test('custom configs add two actions and travel in one file', () => {
+    const customConfigs = [
+      { name: 'b', content: 'second: "x"\n' },
+      { name: 'a', content: 'first: 1\n' },
+    ];
+    const definition = workflow('microvisor', { osType: 'IMMUTABLE', customConfigs });
+    expect(steps(definition).slice(4, 6)).toEqual([
+      ['custom-configs', 90],
+      ['custom-configs-split', 200],
+    ]);
+    expect(definition.actions).toHaveLength(10);
+    expect(env(definition, 'custom-configs')['CONTENTS']).toBe('first: 1\n\x1fsecond: "x"\n');
+  });
+
+  test('the security feature decides between verity alone and encryption', () => {
+    const feature = (security: string) =>
+      env(workflow('microvisor', { osType: 'IMMUTABLE', security }), 'enable-security-features');
+    expect(feature('NONE')).toEqual({ LVM_SIZE: '0', ENABLE_ONLY_DMVERITY: 'true' });
+    expect(feature(SB_FDE)).toEqual({ LVM_SIZE: '0', ENABLE_ONLY_DMVERITY: 'false' });
+  });
+
+  test('a path becomes an address of the local front, and «compressed» is a text', () => {
+    const definition = workflow('microvisor', {
+      osType: 'IMMUTABLE',
+      imageUrl: 'files-edge-orch/repository/microvisor/edge.raw.gz',
+      imageCaCert: 'PEM',
+    });
+    expect(env(definition, 'stream-os-image')).toEqual({
+      IMG_URL: 'http://127.0.0.1/files-edge-orch/repository/microvisor/edge.raw.gz',
+      SHA256: '',
+      TLS_CA_CERT: Buffer.from('PEM').toString('base64'),
+      COMPRESSED: 'true',
+      HTTP_PROXY: '',
+      HTTPS_PROXY: '',
+      NO_PROXY: '',
+    });
+    expect(definition.actions[2]).toMatchObject({ pid: 'host' });
+  });
+});
+
+describe('ubuntu (emf.md 5.3)', () => {
+  const PLAIN = [
+    ['secure-boot-status-flag-read', 560],
+    ['erase-non-removable-disk', 560],
+    ['stream-os-image', 9800],
+    ['add-apt-proxy', 90],
+    ['install-cloud-init', 90],
+    ['cloud-init-ds-identity', 90],
+    ['profile-pkg-and-node-agents-install-script-download', 90],
+    ['service-script-for-profile-pkg-and-node-agents-install', 90],
+    ['system-configuration', 200],
+    ['kernel-upgrade', 9800],
+    ['efibootset-for-diskboot', 560],
+    ['reboot', 90],
+  ];
+
+  test('has twelve actions, thirteen with encryption, two more with custom configs', () => {
+    expect(steps(workflow('ubuntu'))).toEqual(PLAIN);
+    const encrypted = steps(workflow('ubuntu', { security: SB_FDE }));
+    expect(encrypted).toEqual(PLAIN.toSpliced(9, 0, ['fde-encryption', 560]));
+    const customConfigs = [{ name: 'a', content: 'x' }];
+    expect(workflow('ubuntu', { security: SB_FDE, customConfigs }).actions).toHaveLength(15);
+  });
+
+  test('files are written with EMF’s paths and modes, whatever the text in them', () => {
+    const script = '#!/bin/sh\necho "$HOME: {{ not a template }} \\n"\n';
+    const definition = workflow('ubuntu', { installerScript: script }, { httpProxy: 'http://proxy:911' });
+    expect(env(definition, 'profile-pkg-and-node-agents-install-script-download')).toEqual({
+      FS_TYPE: 'ext4',
+      DEST_PATH: '/home/postinstall/Setup/installer.sh',
+      CONTENTS: script,
+      UID: '0',
+      GID: '0',
+      MODE: '0755',
+      DIRMODE: '0755',
+    });
+    expect(env(definition, 'add-apt-proxy')['CONTENTS']).toBe(
+      'Acquire::http::Proxy "http://proxy:911";\nAcquire::https::Proxy "";\n',
+    );
+    expect(env(definition, 'cloud-init-ds-identity')).toMatchObject({
+      DEST_PATH: '/etc/cloud/ds-identify.cfg',
+      CONTENTS: 'datasource: NoCloud\n',
+      MODE: '0600',
+      DIRMODE: '0700',
+    });
+    expect(env(definition, 'kernel-upgrade')).toEqual({
+      LVM_SIZE: '0',
+      KERNEL_VERSION: '',
+      SKIP_KERNEL_UPGRADE: 'false',
+    });
+  });
+
+  test('cloud-init names the node, trusts the site and knows where to report', () => {
+    const text = env(workflow('ubuntu'), 'install-cloud-init')['CONTENTS'] ?? '';
+    expect(text.startsWith('#cloud-config\n')).toBe(true);
+    expect(text).toContain('hostname: host-1a2b3c4d');
+    expect(text).toContain('macaddress: "52:54:00:aa:bb:01"');
+    expect(text).toContain("url='https://10.0.2.2:8443/api/v1/first-boot/k1'");
+    expect(text).toContain('    - |\n      -----BEGIN CERTIFICATE-----\n      AAAA');
+  });
+
+  test('environments are sorted as Go sorts them', () => {
+    const entries = workflow('ubuntu').actions[2]?.environment ?? [];
+    expect(entries).toEqual(entries.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
+  });
+});
