@@ -1,7 +1,8 @@
-import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { cached, hashOfFile } from '../initrd/build-cache.ts';
+import { debianSources } from '../initrd/debian/mirror.ts';
 import { KindlingError } from '../protocol/error.ts';
 
 /**
@@ -38,7 +39,7 @@ export async function ensureIpxe(): Promise<string> {
     await execa('dpkg-deb', ['-x', deb, join(work, 'files')]);
     for (const [name, path] of Object.entries(FILES))
       await copyFile(join(work, 'files', path), join(target, name));
-    await execa('rm', ['-r', work]);
+    await rm(work, { recursive: true });
   });
 }
 
@@ -52,11 +53,7 @@ async function downloadFromSuite(work: string): Promise<string> {
   await mkdir(join(folders.lists, 'partial'), { recursive: true });
   await mkdir(join(folders.cache, 'archives/partial'), { recursive: true });
   await mkdir(folders.download);
-  const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
-  await writeFile(
-    join(work, 'sources.list'),
-    `deb [signed-by=${keyring}] ${await debianMirror()} ${PINNED.suite} main\n`,
-  );
+  await writeFile(join(work, 'sources.list'), `${(await debianSources(PINNED.suite)).join('\n')}\n`);
   await writeFile(
     join(work, 'apt.conf'),
     `${[
@@ -85,23 +82,4 @@ async function downloadFromSuite(work: string): Promise<string> {
   }
   const [file = ''] = await readdir(folders.download);
   return join(folders.download, file);
-}
-
-/** The mirror this machine takes Debian from, so that no host stands in our code. */
-async function debianMirror(): Promise<string> {
-  const { stdout } = await execa('apt-get', [
-    'indextargets',
-    '--format',
-    '$(SITE)',
-    'Created-By: Packages',
-    'Origin: Debian',
-  ]);
-  const mirror = stdout.split('\n').find((site) => /\/debian\/?$/.test(site));
-  if (mirror) return mirror;
-  const sources = await readFile('/etc/apt/sources.list', 'utf8').catch(() => '');
-  const fromFile = /^deb (?:\[[^\]]*\] )?(\S+)/m.exec(sources)?.[1];
-  if (fromFile) return fromFile;
-  throw new KindlingError('KND_IPXE_UNAVAILABLE', 'this machine’s apt names no Debian mirror', {
-    hint: 'Run apt-get update once, or put iPXE binaries into a folder and name it with --tftp-root.',
-  });
 }

@@ -26,6 +26,7 @@ export const DEBIAN_PACKAGES: readonly { name: string; reason: string }[] = [
   { name: 'curl', reason: 'a real HTTP and TFTP client in the tests' },
 
   // disks and images
+  { name: 'mmdebstrap', reason: 'makes the Debian that the demo and the tests install' },
   { name: 'e2fsprogs', reason: 'makes ext4 file systems' },
   { name: 'dosfstools', reason: 'makes FAT file systems (EFI system partition)' },
   { name: 'mtools', reason: 'fills FAT file systems without mounting them' },
