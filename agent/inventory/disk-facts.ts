@@ -21,7 +21,7 @@ function readOne(files: MachineFiles, name: string): DiskFacts {
   );
   const vendor = clean(files.text(`${folder}/device/vendor`));
   const isVendorText = vendor !== undefined && !/^0x/.test(vendor); // virtio shows a PCI number there
-  const serial = serialOf(files, folder, bus);
+  const serial = serialOf(files, folder, bus) ?? usbSerialOf(files, devicePath);
   const wwn = wwnOf(files, folder);
   const identity = {
     ...(model ? { model } : {}),
@@ -86,6 +86,12 @@ function serialOf(files: MachineFiles, folder: string, bus: DiskBus): string | u
       ? files.text(`${folder}/serial`)
       : (files.text(`${folder}/device/serial`) ?? files.text(`${folder}/serial`));
   return clean(plain) ?? parseSerialPage(files.bytes(`${folder}/device/vpd_pg80`));
+}
+
+/** A stick often keeps its serial number to its USB device: …/usb2/2-1/2-1:1.0/host0/… → …/usb2/2-1/serial. */
+function usbSerialOf(files: MachineFiles, devicePath: string): string | undefined {
+  const [, usbDevice] = /^(.*\/usb\d+\/.*?\d+-[\d.]+)\/\d+-[\d.]+:\d+\.\d+\//.exec(devicePath) ?? [];
+  return usbDevice === undefined ? undefined : clean(files.text(`${usbDevice}/serial`));
 }
 
 /** NVMe says «eui.…» or «nvme.…» itself; SCSI and ATA say «naa.…», or put it in vital data page 0x83. */

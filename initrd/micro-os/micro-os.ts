@@ -11,6 +11,7 @@ import { type DebianPackage, dependencyOf, resolvePackages, unpackPackage } from
 import { ensureAgent } from '../executable/agent-executable.ts';
 import type { Profile } from './contents.ts';
 import { shares } from './explain.ts';
+import { ROOT_ARGUMENTS } from './kernel-arguments.ts';
 import { initFiles, packageNames, rootFiles } from './root-files.ts';
 import { addSections } from './uki.ts';
 
@@ -28,7 +29,7 @@ export type Compression = 'quick' | 'small';
 
 const LEVELS: Record<Compression, number> = { quick: 6, small: 19 };
 /** The command line inside the unified kernel image; every other way to boot brings its own. */
-const UKI_COMMAND_LINE = 'console=tty0 console=ttyS0,115200n8';
+const UKI_COMMAND_LINE = `${ROOT_ARGUMENTS} console=tty0 console=ttyS0,115200n8`;
 const STUB = { package: 'systemd-boot-efi', path: 'usr/lib/systemd/boot/efi/linuxx64.efi.stub' };
 const OUR_SOURCES = [
   'contents.ts',
@@ -37,6 +38,7 @@ const OUR_SOURCES = [
   'explain.ts',
   'uki.ts',
   'micro-os.ts',
+  'kernel-arguments.ts',
   '../cpio.ts',
   '../elf.ts',
 ];

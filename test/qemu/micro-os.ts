@@ -1,4 +1,4 @@
-import { ensureMicroOs, type Profile } from '../../initrd/index.ts';
+import { ensureMicroOs, type Profile, ROOT_ARGUMENTS } from '../../initrd/index.ts';
 import type { ConsoleWaitOptions } from './console.ts';
 import type { Machine } from './machine.ts';
 import type { KernelSpec } from './machine-spec.ts';
@@ -8,7 +8,9 @@ export async function microOsKernel(
   options: { profile?: Profile; cmdline?: string } = {},
 ): Promise<KernelSpec> {
   const { kernel, initramfs } = await ensureMicroOs(options.profile ?? 'minimal');
-  const cmdline = ['console=ttyS0,115200', 'panic=-1', options.cmdline ?? ''].join(' ').trim();
+  const cmdline = [ROOT_ARGUMENTS, 'console=ttyS0,115200', 'panic=-1', options.cmdline ?? '']
+    .join(' ')
+    .trim();
   return { kernel, initrd: initramfs, cmdline };
 }
 
@@ -42,7 +44,8 @@ export async function waitForStage(
   stage: string,
   options: ConsoleWaitOptions = {},
 ): Promise<StageReport> {
-  const pattern = new RegExp(`KINDLING-STAGE (\\{"stage":"${stage}".*\\})`);
+  // Up to the last fact of every marker: a console line may come in pieces.
+  const pattern = new RegExp(`KINDLING-STAGE (\\{"stage":"${stage}".*"uptime":[\\d.]+\\})`);
   const { groups, atMs } = await machine.console.waitFor(pattern, options);
   return { atMs, facts: JSON.parse(groups[1] ?? '{}') as Record<string, unknown> };
 }

@@ -60,7 +60,7 @@ function describeFacts(id: StageId, facts: Record<string, unknown>): string {
     case 'identity':
       return [...has('nodeId'), ...has('serial')].join(' · ');
     case 'network':
-      return [...has('device'), ...has('address')].join(' ');
+      return [...has('interface'), ...has('address')].join(' ');
     case 'inventory':
       return [
         ...has('disks').map((count) => `${count} disk${count === '1' ? '' : 's'}`),

@@ -17,7 +17,9 @@ export function describeNode({ id, status, inventory }: KnownNode): string[] {
     ['node', `${id} · ${status}`],
     [
       'identity',
-      [identity.nodeId, identity.uuid, identity.serial].filter((part) => part !== undefined).join(' · '),
+      [...new Set([identity.nodeId, identity.uuid, identity.serial])]
+        .filter((part) => part !== undefined)
+        .join(' · '),
     ],
     [
       'machine',
