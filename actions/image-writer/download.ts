@@ -54,6 +54,7 @@ export class Download {
   #connection: HttpConnection | undefined;
   #paused = false;
   #lastProgressAt = performance.now();
+  #progressOffset = 0;
   resumes = 0;
   /** Whether the server marked the end of the file (length or chunked), so that an early end cannot pass for it. */
   isEndDefinite = false;
@@ -104,15 +105,13 @@ export class Download {
       } catch (thrown) {
         signal?.throwIfAborted();
         const error = nameDownloadError(thrown, this.source);
-        if (this.#offset > offsetBefore) {
-          pauseMs = 500;
-          this.#lastProgressAt = performance.now();
-        }
+        const hasMoved = this.#offset - offsetBefore >= STALL_BYTES;
+        if (hasMoved) pauseMs = 500;
         if (isFinal(error)) throw error;
         if (!error.retryable) hopeless.add(this.source);
         const waitedMs = performance.now() - this.#lastProgressAt;
-        const isOver =
-          retry.isEnabled === false || hopeless.size === sources.length || waitedMs + pauseMs > windowMs;
+        const isLate = !hasMoved && waitedMs + pauseMs > windowMs;
+        const isOver = retry.isEnabled === false || hopeless.size === sources.length || isLate;
         if (isOver) throw error;
         if (this.#offset > 0) this.resumes += 1;
         this.waitingFor = `${redact(this.source)} since ${Math.round(waitedMs / 1000)} s (${error.message})`;
@@ -268,7 +267,11 @@ export class Download {
       this.#prefixHash.update(part);
       for (const [name, hash] of this.#hashes) if (name !== 'sha256') hash.update(part);
       this.#offset += taken;
-      this.#lastProgressAt = performance.now();
+      // a trickle is no progress: otherwise a server that drips would keep us for ever
+      if (this.#offset - this.#progressOffset >= STALL_BYTES) {
+        this.#progressOffset = this.#offset;
+        this.#lastProgressAt = performance.now();
+      }
     }
     return taken;
   }

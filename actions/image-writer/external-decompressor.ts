@@ -3,6 +3,9 @@ import { availableParallelism } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { KindlingError } from '../../protocol/error.ts';
 
+const TAIL_BYTES = 64;
+const BZ2_END = 0x177245385090n;
+
 /** Programs that decompress from standard input to standard output, best first. */
 const PROGRAMS: Record<'xz' | 'bz2', readonly { argv: readonly string[]; needs: RegExp; package: string }[]> =
   {
@@ -35,6 +38,8 @@ export class ExternalDecompressor {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #format: 'xz' | 'bz2';
   #stderr = '';
+  #hasEnded = false;
+  #lastBytes = Buffer.alloc(0);
   #isDraining = false;
   #drainSince = 0;
   /** Time in which the program could not take more: it was the bottleneck. */
@@ -53,6 +58,7 @@ export class ExternalDecompressor {
   /** Takes all or nothing; after nothing, `onRoom` is called when it can take more. */
   write(bytes: Buffer, onRoom: () => void): number {
     if (this.#isDraining || this.#child.stdin.destroyed) return this.#isDraining ? 0 : bytes.length;
+    this.#lastBytes = Buffer.concat([this.#lastBytes, bytes.subarray(-TAIL_BYTES)]).subarray(-TAIL_BYTES);
     if (!this.#child.stdin.write(Buffer.from(bytes))) {
       this.#isDraining = true;
       this.#drainSince = performance.now();
@@ -66,6 +72,7 @@ export class ExternalDecompressor {
   }
 
   end(): void {
+    this.#hasEnded = true;
     this.#child.stdin.end();
   }
 
@@ -88,7 +95,8 @@ export class ExternalDecompressor {
 
   #complaint(exitCode: number | null): KindlingError {
     const said = this.#stderr.trim().split('\n').at(-1) ?? '';
-    const isTruncated = /unexpected end|unexpectedly|EOF|truncated|incomplete/i.test(this.#stderr);
+    // not every program tells the two apart: an end that does not look like one is a file cut off
+    const isTruncated = this.#hasEnded && !endsProperly(this.#format, this.#lastBytes);
     return new KindlingError(
       isTruncated ? 'KND_IMAGE_TRUNCATED' : 'KND_IMAGE_CORRUPT',
       isTruncated
@@ -96,6 +104,14 @@ export class ExternalDecompressor {
         : `the image’s ${this.#format} data is damaged: ${said || `exit code ${exitCode}`}`,
     );
   }
+}
+
+/** xz-file-format 2.1.2.4: the footer ends with «YZ», padding of zeros may follow. bzip2: a 48-bit mark, a CRC, up to 7 bits. */
+export function endsProperly(format: 'xz' | 'bz2', lastBytes: Buffer): boolean {
+  if (format === 'xz') return /YZ\0*$/.test(lastBytes.toString('latin1'));
+  const bits = BigInt(`0x${lastBytes.toString('hex') || '0'}`);
+  const mask = (1n << 48n) - 1n;
+  return [0n, 1n, 2n, 3n, 4n, 5n, 6n, 7n].some((padding) => ((bits >> (32n + padding)) & mask) === BZ2_END);
 }
 
 function findProgram(format: 'xz' | 'bz2'): readonly string[] {

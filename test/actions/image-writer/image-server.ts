@@ -108,9 +108,10 @@ function serve(
   }
   const cutAt = isFaulty && fault && 'at' in fault && toEnd ? Math.max(0, fault.at - start) : body.length;
   if (cutAt >= body.length) return void response.end(body);
-  response.write(body.subarray(0, cutAt), () => {
+  response.flushHeaders();
+  response.write(body.subarray(0, Math.max(1, cutAt)), () => {
     if (fault?.kind !== 'drip') return void response.destroy();
-    let at = cutAt;
+    let at = Math.max(1, cutAt);
     const timer = setInterval(() => {
       response.write(body.subarray(at, at + 1));
       at += 1;
