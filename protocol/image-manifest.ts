@@ -14,7 +14,8 @@ import { KindlingError } from './error.ts';
  * The root is the SHA-256 of everything before the first signature line.
  */
 export const MANIFEST_MAGIC = 'kindling-image-manifest 1';
-export const DEFAULT_CHUNK_SIZE = 4 * 1024 * 1024;
+const MIB = 1024 * 1024;
+export const DEFAULT_CHUNK_SIZE = 4 * MIB;
 
 export interface ManifestFacts {
   /** Bytes of the raw image. */
@@ -147,9 +148,9 @@ function decodeFacts(line: string): ManifestFacts {
   if (!isCount(size) || !isCount(blobSize) || !isSha256(blobSha256) || !isSha256(rawSha256)) {
     throw malformed('sizes or hashes of the image are missing');
   }
-  // the writer keeps a few chunks in memory: their size is bounded, and a multiple of what disks are written in
-  if (!isCount(chunkSize) || chunkSize < 65_536 || chunkSize > 16 * 1024 * 1024 || chunkSize % 65_536 !== 0) {
-    throw malformed(`its chunk size ${chunkSize} is not a multiple of 64 KiB up to 16 MiB`);
+  // the writer keeps a few chunks in memory, and the first one holds all of the MiB that is written last
+  if (!isCount(chunkSize) || chunkSize < MIB || chunkSize > 16 * MIB || chunkSize % MIB !== 0) {
+    throw malformed(`its chunk size ${chunkSize} is not a whole number of MiB up to 16`);
   }
   return { size, chunkSize, blobSize, blobSha256, rawSha256, ...(gpt ? { gpt } : {}) };
 }

@@ -73,6 +73,8 @@ export interface ChunkOptions {
   trustedKeys?: readonly string[];
   /** write: no look at what is there; delta: fetch only what differs; repair: the same, and say what differed. */
   mode?: 'write' | 'delta' | 'repair';
+  /** How often finished chunks are synced and noted on the disk. Default 2 s. */
+  journalIntervalMs?: number;
   /** Neighbours that may hold chunks. Off unless given. */
   neighbours?: NeighbourOptions;
 }

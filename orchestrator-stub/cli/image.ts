@@ -22,7 +22,7 @@ export function defineImage(command: Command): void {
     .description('make <raw>.zst and <raw>.zst.manifest from a raw disk image')
     .argument('<raw>', 'the raw disk image')
     .option('-o, --output <file>', 'where the image goes (default: <raw>.zst)')
-    .option('--chunk-size <KiB>', 'raw bytes per chunk, in KiB', '4096')
+    .option('--chunk-size <MiB>', 'raw MiB per chunk, 1 to 16', '4')
     .option('--level <number>', 'zstd level, 1 to 19', '6')
     .option('--omit-unused', 'store the free blocks of ext4 file systems as zeros')
     .option('--key <pem>', 'sign the manifest with this Ed25519 private key')
@@ -67,7 +67,7 @@ async function index(raw: string, options: IndexCommandOptions): Promise<void> {
   const blob = options.output ?? `${raw}.zst`;
   const result = await step(`indexing ${raw}`, (say) =>
     indexImage(raw, blob, {
-      chunkSize: parseNumber(options.chunkSize, 'chunk size') * 1024,
+      chunkSize: parseNumber(options.chunkSize, 'chunk size') * 1024 * 1024,
       level: parseNumber(options.level, 'level'),
       omitUnused: options.omitUnused ?? false,
       onProgress: (done, total) => say(`${Math.floor((done / total) * 100)} %`),

@@ -68,7 +68,14 @@ export class ChunkedImageWrite {
       // 4 fetch, verify, write, journal
       this.#phase = 'writing';
       if (fitsJournal(this.#table.count)) {
-        journal = new ChunkJournal(this.#target, this.#table, this.#manifest.root, sequence);
+        const { journalIntervalMs } = this.#request.chunks ?? {};
+        journal = new ChunkJournal(
+          this.#target,
+          this.#table,
+          this.#manifest.root,
+          sequence,
+          journalIntervalMs,
+        );
         await journal.save();
       }
       await neighbourhood?.open();

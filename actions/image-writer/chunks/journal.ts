@@ -30,7 +30,7 @@ export class ChunkJournal {
   #sequence = 0;
   #running: Promise<void> | undefined;
 
-  constructor(target: Target, table: ChunkTable, root: string, sequence = 0) {
+  constructor(target: Target, table: ChunkTable, root: string, sequence = 0, intervalMs = INTERVAL_MS) {
     this.#target = target;
     this.#table = table;
     this.#root = root;
@@ -40,7 +40,7 @@ export class ChunkJournal {
       this.#running ??= this.save().finally(() => {
         this.#running = undefined;
       });
-    }, INTERVAL_MS);
+    }, intervalMs);
     this.#timer.unref();
   }
 

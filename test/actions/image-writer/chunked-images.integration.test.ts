@@ -1,0 +1,233 @@
+import { execFileSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type WriteImageRequest, writeImage } from '../../../actions/image-writer/index.ts';
+import { indexImage } from '../../../orchestrator-stub/images/index-image.ts';
+import type { KindlingError } from '../../../protocol/error.ts';
+import { decodeManifest, type ImageManifest, signManifest } from '../../../protocol/image-manifest.ts';
+import { type ImageServer, startImageServer } from './image-server.ts';
+import { makeDiskImage, seededRandom } from './test-image.ts';
+
+const MIB = 1024 * 1024;
+const CHUNK = MIB;
+const RAW = makeDiskImage(64 * MIB, 7);
+const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+const trusted = publicKey.export({ type: 'spki', format: 'pem' }) as string;
+const stranger = generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }) as string;
+
+let folder: string;
+let server: ImageServer;
+let blob: Buffer;
+let manifestText: string;
+let manifest: ImageManifest;
+let serial = 0;
+
+async function index(raw: Buffer): Promise<{ blob: Buffer; manifest: string }> {
+  serial += 1;
+  const path = join(folder, `index-${serial}`);
+  writeFileSync(path, raw);
+  const result = await indexImage(path, `${path}.zst`, { chunkSize: CHUNK, level: 1 });
+  return { blob: readFileSync(`${path}.zst`), manifest: result.manifest };
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'kindling-chunks-'));
+  server = await startImageServer({});
+  const made = await index(RAW);
+  blob = made.blob;
+  manifestText = signManifest(made.manifest, privateKey);
+  manifest = decodeManifest(manifestText);
+});
+afterAll(async () => {
+  await server.close();
+  rmSync(folder, { recursive: true });
+});
+
+interface Case {
+  blob?: Buffer;
+  manifest?: string;
+  disk?: Buffer;
+  request?: Partial<WriteImageRequest>;
+}
+
+/** Serves an image and its manifest, writes it onto a disk, and gives what is there then. */
+async function write({ disk = Buffer.alloc(RAW.length, 0xaa), request = {}, ...files }: Case) {
+  serial += 1;
+  const path = `/${serial}.zst`;
+  server.files.set(path, { bytes: files.blob ?? blob });
+  server.files.set(`${path}.manifest`, { bytes: Buffer.from(files.manifest ?? manifestText) });
+  const target = join(folder, `${serial}.disk`);
+  writeFileSync(target, disk);
+  const outcome = await writeImage({
+    sources: [`${server.url}${path}`],
+    target,
+    retry: { windowMs: 900 },
+    ...request,
+  }).then(
+    (result) => ({ result, error: undefined }),
+    (error: KindlingError) => ({ result: undefined, error }),
+  );
+  const after = readFileSync(target);
+  rmSync(target);
+  return { ...outcome, disk: after, ranges: server.requests.filter((line) => line.startsWith(`${path} `)) };
+}
+
+function expectUnbootable(disk: Buffer) {
+  expect(disk.subarray(0, 512).every((byte) => byte === 0)).toBe(true);
+  expect(disk.toString('latin1', 512, 520)).not.toBe('EFI PART');
+  expect(disk.subarray(-512).includes('EFI PART')).toBe(false);
+}
+
+describe('kindling image index', () => {
+  test('gives the same bytes every time, and a .zst that every tool can unpack', async () => {
+    const again = await index(RAW);
+    expect(again.blob.equals(blob)).toBe(true);
+    expect(manifestText.startsWith(again.manifest)).toBe(true);
+    const unpacked = execFileSync('zstd', ['-dc'], { input: blob, maxBuffer: 2 ** 30 });
+    expect(unpacked.equals(RAW)).toBe(true);
+  });
+});
+
+describe('a chunked image', () => {
+  test('is found beside the image and written bit for bit over old data, zeros not fetched', async () => {
+    const { result, error, disk } = await write({
+      request: { chunks: { trustedKeys: [trusted] }, readBack: 'all' },
+    });
+    expect(error).toBeUndefined();
+    expect(disk.equals(RAW)).toBe(true);
+    expect(result?.format).toBe('chunked');
+    expect(result?.chunks).toMatchObject({
+      total: 64,
+      fromOrigin: manifest.chunks.length,
+    });
+    expect(result?.bytesFetched).toBeLessThanOrEqual(blob.length);
+  });
+
+  test('works without node:ffi too', async () => {
+    process.env['KINDLING_NO_FFI'] = '1';
+    const { disk } = await write({});
+    delete process.env['KINDLING_NO_FFI'];
+    expect(disk.equals(RAW)).toBe(true);
+  });
+
+  test('moves the backup table on a larger disk, and a repair of that disk finds nothing', async () => {
+    const large = Buffer.alloc(RAW.length + 3 * MIB, 0xaa);
+    const first = await write({ disk: large });
+    expect(first.result?.gptMoved).toBe(true);
+    expect(first.disk.subarray(MIB, RAW.length).equals(RAW.subarray(MIB))).toBe(true);
+    const again = await write({ disk: first.disk, request: { chunks: { mode: 'repair' } } });
+    expect(again.result?.chunks?.differed).toEqual([]);
+    expect(again.result?.bytesFetched).toBe(0);
+    expect(again.disk.equals(first.disk)).toBe(true);
+  });
+
+  test('with one flipped bit is refused before that chunk is written', async () => {
+    const bad = Buffer.from(blob);
+    const chunk = manifest.chunks.at(-2);
+    const at = (chunk?.offset ?? 0) + 20;
+    bad[at] = (bad[at] ?? 0) ^ 1;
+    const { error, disk } = await write({ blob: bad });
+    expect(error?.code).toBe('KND_IMAGE_HASH');
+    expectUnbootable(disk);
+  });
+
+  test('comes from the mirror when the first source serves damage', async () => {
+    const bad = Buffer.from(blob);
+    for (const { offset } of manifest.chunks.slice(3)) bad[offset + 9] = (bad[offset + 9] ?? 0) ^ 1;
+    server.files.set('/bad.zst', { bytes: bad });
+    server.files.set('/bad.zst.manifest', { bytes: Buffer.from(manifestText) });
+    server.files.set('/mirror.zst', { bytes: blob });
+    const sources = [`${server.url}/bad.zst`, `${server.url}/mirror.zst`];
+    const { disk, error } = await write({ request: { sources, retry: { windowMs: 20_000 } } });
+    expect(error).toBeUndefined();
+    expect(disk.equals(RAW)).toBe(true);
+  });
+});
+
+describe('the manifest', () => {
+  test.each([
+    ['signed by a stranger', () => ({ trustedKeys: [stranger] }), 'KND_IMAGE_SIGNATURE'],
+    [
+      'with another root than the orchestrator named',
+      () => ({ manifestRoot: '0'.repeat(64) }),
+      'KND_IMAGE_MANIFEST',
+    ],
+  ] as const)('%s stops everything before the disk is touched', async (_, chunks, code) => {
+    const { error, disk } = await write({ request: { chunks: chunks() } });
+    expect(error?.code).toBe(code);
+    expect(disk.every((byte) => byte === 0xaa)).toBe(true);
+  });
+
+  test('that was changed after signing is not signed any more', async () => {
+    const [line = ''] = manifestText.split('\n').slice(2, 3);
+    const tampered = manifestText.replace(`${line}\n`, '');
+    const { error } = await write({ manifest: tampered, request: { chunks: { trustedKeys: [trusted] } } });
+    expect(error?.code).toBe('KND_IMAGE_SIGNATURE');
+  });
+
+  test('that nobody vouches for does not replace an expected checksum: the plain way is taken', async () => {
+    const { result, disk } = await write({
+      request: { expected: { sha256: manifest.blobSha256 }, chunks: {} },
+    });
+    expect(result?.format).toBe('zst');
+    expect(disk.equals(RAW)).toBe(true);
+  });
+
+  test('that is missing is an error only when it is needed', async () => {
+    const request = { sources: [`${server.url}/alone.zst`] };
+    server.files.set('/alone.zst', { bytes: blob });
+    expect((await write({ request })).result?.format).toBe('zst');
+    const forced = await write({ request: { ...request, chunks: { use: 'require' } } });
+    expect(forced.error?.code).toBe('KND_IMAGE_MANIFEST');
+  });
+});
+
+describe('delta and repair', () => {
+  /** Overwrites `count` places of 4 KiB, each in a chunk of its own, away from the first chunk. */
+  function change(image: Buffer, count: number): { changed: Buffer; chunks: number[] } {
+    const changed = Buffer.from(image);
+    const random = seededRandom(count);
+    const chunks = new Set<number>();
+    while (chunks.size < count) chunks.add(5 + Math.floor(random() * 55));
+    for (const chunk of chunks) changed.fill(0x5a, chunk * CHUNK + 8192, chunk * CHUNK + 12_288);
+    return { changed, chunks: [...chunks].sort((a, b) => a - b) };
+  }
+
+  test('an image that changed by 2 % fetches at most 6 % of its bytes', async () => {
+    const { changed } = change(RAW, 2);
+    const next = await index(changed);
+    const { result, disk } = await write({
+      ...next,
+      disk: RAW,
+      request: { chunks: { mode: 'delta' } },
+    });
+    expect(disk.equals(changed)).toBe(true);
+    expect(result?.bytesFetched).toBeLessThan(next.blob.length * 0.06);
+  });
+
+  test('a repair names what differed and fetches no more than that', async () => {
+    const { changed, chunks } = change(RAW, 20);
+    const { result, disk } = await write({ disk: changed, request: { chunks: { mode: 'repair' } } });
+    expect(disk.equals(RAW)).toBe(true);
+    expect(result?.chunks?.differed).toEqual(chunks);
+    expect(result?.chunks?.fromOrigin).toBeLessThanOrEqual(20);
+  });
+
+  test('a repair of an intact disk does not write at all', async () => {
+    const { result, disk, ranges } = await write({ disk: RAW, request: { chunks: { mode: 'repair' } } });
+    expect(disk.equals(RAW)).toBe(true);
+    expect(result).toMatchObject({ bytesFetched: 0, bytesWritten: 0 });
+    expect(ranges).toEqual([]);
+  });
+
+  test('a damaged boot sector is repaired with the first chunk only', async () => {
+    const damaged = Buffer.from(RAW);
+    damaged.fill(0xff, 0, 512);
+    const { result, disk } = await write({ disk: damaged, request: { chunks: { mode: 'repair' } } });
+    expect(disk.equals(RAW)).toBe(true);
+    expect(result?.chunks).toMatchObject({ differed: [0], fromOrigin: 1 });
+  });
+});
