@@ -18,7 +18,7 @@ import { checkAction, runOneAction } from './action-mode.ts';
 import { setClockFromMachine, setClockFromNetwork, systemClock } from './clock/set-clock.ts';
 import { type Consoles, openConsoles } from './console/consoles.ts';
 import { createView, type View } from './console/view.ts';
-import { waitForDevices } from './devices.ts';
+import { keepLoadingDrivers, waitForDevices } from './devices.ts';
 import { type FatalContext, holdFatal } from './fatal.ts';
 import { bringUpNetwork, type Network } from './network/bring-up.ts';
 import { dhcpClients } from './network/dhcp-client.ts';
@@ -57,9 +57,11 @@ export async function bootCommand(): Promise<number> {
     version: agentBuild.version,
     commit: agentBuild.commit,
     init: Number(initStarted),
+    drivers: Number(files.text(`${STATE}/drivers-loaded`)),
   });
   boot.view.line('agent', `kindling-agent ${agentBuild.version} (${agentBuild.commit})`);
   startWatchdog(boot.view);
+  keepLoadingDrivers(files, run);
   for (;;) {
     const attempt = new AbortController();
     try {

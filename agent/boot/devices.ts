@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { KindlingError } from '../../protocol/error.ts';
 import { physicalNics } from '../identity/mac-addresses.ts';
 import { readDiskFacts } from '../inventory/disk-facts.ts';
@@ -51,27 +50,29 @@ export async function waitForDevices(files: MachineFiles, run: Run, view: View):
   }
 }
 
-const tried = new Set<string>();
+/** Loads drivers for devices that appear later: USB, hot plug, a controller that was slow. For as long as the agent runs. */
+export function keepLoadingDrivers(files: MachineFiles, run: Run): void {
+  let isBusy = false;
+  setInterval(async () => {
+    if (isBusy) return;
+    isBusy = true;
+    await loadDrivers(files, run);
+    isBusy = false;
+  }, 3000).unref();
+}
 
-/** init loaded a driver for everything that was there then; this is for what has appeared since (USB, hot plug). */
+const BUSES = ['pci', 'usb', 'scsi', 'virtio', 'mmc', 'sdio'];
+/** init loaded a driver for everything that was there then, and left a list of it. */
+let tried: Set<string> | undefined;
+
 async function loadDrivers(files: MachineFiles, run: Run): Promise<void> {
-  if (tried.size === 0) for (const alias of readLines('/run/kindling/modaliases')) tried.add(alias);
-  const buses = ['pci', 'usb', 'scsi', 'virtio', 'platform', 'mmc', 'sdio'];
-  const aliases = buses.flatMap((bus) =>
-    files
-      .names(`/sys/bus/${bus}/devices`)
-      .map((name) => files.text(`/sys/bus/${bus}/devices/${name}/modalias`)),
-  );
-  const fresh = [...new Set(aliases)].filter((alias) => alias !== undefined && !tried.has(alias)) as string[];
+  tried ??= new Set(files.text('/run/kindling/modaliases')?.split('\n'));
+  const aliases = BUSES.flatMap((bus) => {
+    const folder = `/sys/bus/${bus}/devices`;
+    return files.names(folder).flatMap((name) => files.text(`${folder}/${name}/modalias`) ?? []);
+  });
+  const fresh = [...new Set(aliases)].filter((alias) => !tried?.has(alias));
   if (fresh.length === 0) return;
   for (const alias of fresh) tried.add(alias);
   await run('modprobe', ['-aqb', ...fresh], { okExitCodes: [0, 1] }).catch(() => {}); // most devices need no driver of ours
-}
-
-function readLines(file: string): string[] {
-  try {
-    return readFileSync(file, 'utf8').split('\n').filter(Boolean);
-  } catch {
-    return [];
-  }
 }
