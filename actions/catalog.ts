@@ -6,6 +6,7 @@ import { cloudInit } from './cloud-init/cloud-init.ts';
 import { eraseDisks } from './erase/erase-disks.ts';
 import { firstBootReport } from './first-boot-report/first-boot-report.ts';
 import { image2disk, iso2disk, qemuimg2disk } from './image2disk/image2disk.ts';
+import { oci2disk } from './image2disk/oci2disk.ts';
 import { fdeDmv } from './microvisor/fde-dmv.ts';
 import { reboot } from './reboot.ts';
 import { secureBootFlag } from './secure-boot-flag.ts';
@@ -18,6 +19,7 @@ export const CATALOG: readonly Action[] = [
   image2disk,
   qemuimg2disk,
   iso2disk,
+  oci2disk,
   writefile,
   cexec,
   cloudInit,

@@ -4,7 +4,8 @@ import { parseArgs } from 'node:util';
 import { type ActionEvent, encodeActionEvent } from '../protocol/action-events.ts';
 import { describeError, KindlingError, toKindlingError } from '../protocol/error.ts';
 import type { Machine } from './action.ts';
-import { CATALOG, requireAction } from './catalog.ts';
+import { actionForImage, CATALOG, requireAction } from './catalog.ts';
+import type { ContainerRequest } from './foreign/runtime-spec.ts';
 import { handOver } from './hand-over.ts';
 import { actionHelp, actionList } from './help.ts';
 import { performAction } from './perform-action.ts';
@@ -13,6 +14,7 @@ interface Invocation {
   variables: Record<string, string>;
   args: readonly string[];
   isDryRun: boolean;
+  container?: ContainerRequest;
 }
 
 /** `kindling-agent action <name> [--set K=V]… [--dry-run] [--help] [-- arguments]`: one action, by hand or as the agent's child. */
@@ -23,16 +25,18 @@ export async function actionCommand(args: string[], machine: Machine): Promise<n
     process.stdout.write(actionList(CATALOG));
     return values.help ? 0 : 2;
   }
-  const action = requireAction(name);
   if (values.help) {
-    process.stdout.write(actionHelp(action));
+    process.stdout.write(actionHelp(requireAction(name)));
     return 0;
   }
 
   const invocation: Invocation = values.stdin
     ? (JSON.parse(await text(process.stdin)) as Invocation)
     : {
-        variables: { ...fromEnvironment(Object.keys(action.parameters)), ...fromSettings(values.set ?? []) },
+        variables: {
+          ...fromEnvironment(Object.keys(actionForImage(name)?.parameters ?? {})),
+          ...fromSettings(values.set ?? []),
+        },
         args: actionArgs,
         isDryRun: values['dry-run'] ?? false,
       };
@@ -41,12 +45,12 @@ export async function actionCommand(args: string[], machine: Machine): Promise<n
   const cancel = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.once(signal, () =>
-      cancel.abort(new KindlingError('KND_ACTION_CANCELLED', `${action.name} was cancelled (${signal})`)),
+      cancel.abort(new KindlingError('KND_ACTION_CANCELLED', `${name} was cancelled (${signal})`)),
     );
   }
   try {
     const result = await performAction({
-      action: action.name,
+      action: name,
       ...invocation,
       machine,
       signal: cancel.signal,

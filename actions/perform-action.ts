@@ -2,7 +2,9 @@ import { run } from '../agent/system/run.ts';
 import type { ActionEvent } from '../protocol/action-events.ts';
 import { toErrorReport } from '../protocol/error.ts';
 import type { ActionContext, ActionResult, Machine } from './action.ts';
-import { requireAction } from './catalog.ts';
+import { actionForImage } from './catalog.ts';
+import { foreignAction } from './foreign/foreign-action.ts';
+import type { ContainerRequest } from './foreign/runtime-spec.ts';
 import { parseVariables } from './parameters.ts';
 import { Resources } from './resources/resources.ts';
 
@@ -12,6 +14,8 @@ export interface PerformRequest {
   variables: Record<string, string>;
   args?: readonly string[];
   isDryRun?: boolean;
+  /** For an image that is no action of ours. */
+  container?: ContainerRequest;
   machine: Machine;
   signal: AbortSignal;
   emit: (event: ActionEvent) => void;
@@ -23,7 +27,7 @@ export interface PerformRequest {
 export async function performAction(request: PerformRequest): Promise<ActionResult> {
   const { emit } = request;
   try {
-    const action = requireAction(request.action);
+    const action = actionForImage(request.action) ?? foreignAction(request.action, request.container ?? {});
     const { values, unknown } = parseVariables(action.name, action.parameters, request.variables);
     const log: ActionContext['log'] = (level, message, fields) =>
       emit({ type: 'log', level, message, ...(fields ? { fields } : {}) });

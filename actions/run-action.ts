@@ -8,7 +8,7 @@ import { run } from '../agent/system/run.ts';
 import { type ActionEvent, decodeActionEvent, type HandOver } from '../protocol/action-events.ts';
 import type { ErrorReport } from '../protocol/error.ts';
 import { KindlingError, toErrorReport } from '../protocol/error.ts';
-import { requireAction } from './catalog.ts';
+import type { ContainerRequest } from './foreign/runtime-spec.ts';
 import { endProcessesOf } from './process-tree.ts';
 import { releaseLeftovers } from './resources/ledger.ts';
 
@@ -18,6 +18,8 @@ export interface RunActionContext {
   /** Arguments of the action (the workflow's `command`), if it takes any. */
   args?: readonly string[];
   isDryRun?: boolean;
+  /** How to run an image that is no action of ours. */
+  container?: ContainerRequest;
   /** Every event, as it comes; the final result or error is among them. */
   onEvent?: (event: ActionEvent) => void;
   /** What the action and the programs it starts print, line by line. */
@@ -52,12 +54,6 @@ export async function runAction(
 ): Promise<ActionOutcome> {
   const startedAt = performance.now();
   const durationMs = () => Math.round(performance.now() - startedAt);
-  try {
-    requireAction(image);
-  } catch (thrown) {
-    return { status: 'failed', error: toErrorReport(thrown), durationMs: durationMs() };
-  }
-
   const id = randomUUID();
   const ledgerPath = path.join(context.stateDirectory ?? '/run/kindling/actions', `${id}.ledger`);
   const [program = process.execPath, ...programArgs] = context.agentCommand ?? agentCommand();
@@ -72,8 +68,8 @@ export async function runAction(
     detached: true,
   });
   child.stdin?.on('error', () => {}); // a child that died before reading reports itself by its exit
-  const { args = [], isDryRun = false } = context;
-  child.stdin?.end(JSON.stringify({ variables, args, isDryRun }));
+  const { args = [], isDryRun = false, container } = context;
+  child.stdin?.end(JSON.stringify({ variables, args, isDryRun, container }));
 
   let last: Extract<ActionEvent, { type: 'result' | 'error' }> | undefined;
   const lines = Promise.all([

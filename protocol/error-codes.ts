@@ -72,6 +72,12 @@ export const ERROR_CODES = {
     meaning: 'Variables of an action are missing or wrong; nothing was touched.',
     hint: 'Run kindling-agent action <name> --help for what it takes.',
   },
+  KND_ARCHIVE_INVALID: {
+    exit: 1,
+    retryable: false,
+    meaning: 'An archive cannot be unpacked, or is not what its checksum says.',
+    hint: 'Make the archive anew; check the checksum in the workflow.',
+  },
   KND_CLOUD_INIT_INVALID: {
     exit: 2,
     retryable: false,
@@ -89,6 +95,12 @@ export const ERROR_CODES = {
     retryable: false,
     meaning: 'A site wants to be asked before a disk is destroyed, and nobody has approved this plan.',
     hint: 'Approve the plan in the orchestrator, which runs the action again with KINDLING_CONSENT set to its hash.',
+  },
+  KND_CONTAINER_FAILED: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The container of an action ended with an error.',
+    hint: 'Read what it printed: the log has it line by line.',
   },
   KND_DISK_AMBIGUOUS: {
     exit: 4,
@@ -163,6 +175,12 @@ export const ERROR_CODES = {
     meaning: 'The target disk has no EFI system partition, so UEFI firmware cannot boot it.',
     hint: 'Write an image that has one, or boot the machine by BIOS.',
   },
+  KND_IMAGE_REFERENCE: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The name of a container image cannot be read.',
+    hint: 'Write it as registry/repository:tag or registry/repository@sha256:….',
+  },
   KND_LOADER_NONE: {
     exit: 1,
     retryable: false,
@@ -229,6 +247,18 @@ export const ERROR_CODES = {
     meaning:
       'Right before the first write, a disk was not the one the plan was made for; nothing was written.',
     hint: 'Run the action again, so that it plans for what is there now.',
+  },
+  KND_REGISTRY: {
+    exit: 1,
+    retryable: false,
+    meaning: 'A container registry cannot be reached or does not give an image.',
+    hint: 'Check the name, the credentials and the registry’s certificate.',
+  },
+  KND_REGISTRY_DIGEST: {
+    exit: 1,
+    retryable: true,
+    meaning: 'Something from a container registry is not what its digest says.',
+    hint: 'The transfer or the registry is broken, or somebody changed it: do not trust it.',
   },
   KND_ROOT_PARTITION_NONE: {
     exit: 1,

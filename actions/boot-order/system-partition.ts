@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readdir, rename } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk, Partition } from '../../protocol/inventory.ts';
@@ -44,8 +44,8 @@ export async function prepareLoaders(
   const own = wanted ?? preferred(files.filter((file) => file.toLowerCase() !== removable.toLowerCase()));
   if (find(removable)) return { loader: own ?? find(removable) ?? removable, removable: 'was there' };
   if (own === undefined || !mayCopy) return { loader: own ?? removable, removable: 'missing' };
-  await copyToRemovable(root, own, removableName, files);
-  return { loader: own, removable: 'copied' };
+  const isCopied = await copyToRemovable(root, own, removableName, files);
+  return { loader: own, removable: isCopied ? 'copied' : 'missing' };
 }
 
 /** Every .efi file below /EFI, as firmware spells paths. */
@@ -72,15 +72,15 @@ function preferred(files: readonly string[]): string | undefined {
   return undefined;
 }
 
+/** False if the partition has no room for a second copy. */
 async function copyToRemovable(
   root: string,
   loader: string,
   removableName: string,
   files: readonly string[],
-): Promise<void> {
+): Promise<boolean> {
   const onDisk = (file: string) => path.join(root, ...file.split('\\'));
   const folder = path.join(root, 'EFI', 'BOOT');
-  await mkdir(folder, { recursive: true });
   const directory = loader.slice(0, loader.lastIndexOf('\\'));
   const siblings = /shim/i.test(loader)
     ? files.filter(
@@ -88,10 +88,19 @@ async function copyToRemovable(
           file !== loader && file.startsWith(`${directory}\\`) && /\\(grub|mm)(x64|aa64)\.efi$/i.test(file),
       )
     : [];
-  for (const sibling of siblings) {
-    await copyFile(onDisk(sibling), path.join(folder, sibling.slice(sibling.lastIndexOf('\\') + 1)));
+  // Under another name until it is whole: the firmware must never find half a loader.
+  const temporary = path.join(folder, 'KINDLING.NEW');
+  try {
+    await mkdir(folder, { recursive: true });
+    for (const sibling of siblings) {
+      await copyFile(onDisk(sibling), path.join(folder, sibling.slice(sibling.lastIndexOf('\\') + 1)));
+    }
+    await copyFile(onDisk(loader), temporary);
+    await rename(temporary, path.join(folder, removableName));
+    return true;
+  } catch (cause) {
+    await rm(temporary, { force: true });
+    if ((cause as NodeJS.ErrnoException).code === 'ENOSPC') return false;
+    throw cause;
   }
-  // Whole or not at all: the firmware must never find half a loader.
-  await copyFile(onDisk(loader), path.join(folder, 'KINDLING.NEW'));
-  await rename(path.join(folder, 'KINDLING.NEW'), path.join(folder, removableName));
 }

@@ -1,5 +1,6 @@
-import { type ActionContext, defineAction } from '../action.ts';
+import { defineAction } from '../action.ts';
 import { findTargetFilesystem } from '../disks/target-filesystem.ts';
+import { lineLogger } from '../line-logger.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { parseCommandLine } from './command-line.ts';
 import { enterRoot } from './enter-root.ts';
@@ -60,14 +61,17 @@ export const cexec = defineAction({
     );
     for (const [program = '', ...args] of commands) {
       const [first = '', ...rest] = root ? ['chroot', mounted.target, program, ...args] : [program, ...args];
-      await context.run(first, rest, {
-        env: {
-          ...(root ? { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' } : {}),
-          ...passedOn,
-        },
-        ...(root ? {} : { cwd: mounted.target }),
-        onOutput: logLines(context),
-      });
+      const logger = lineLogger(context);
+      await context
+        .run(first, rest, {
+          env: {
+            ...(root ? { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' } : {}),
+            ...passedOn,
+          },
+          ...(root ? {} : { cwd: mounted.target }),
+          onOutput: logger.onOutput,
+        })
+        .finally(logger.end);
     }
     await root?.leave();
     await mounted.unmount();
@@ -80,13 +84,4 @@ export const cexec = defineAction({
 function commandsOf(commandLine: string, interpreter: string | undefined): string[][] {
   if (interpreter === undefined) return parseCommandLine(commandLine);
   return [[...interpreter.split(' ').filter(Boolean), commandLine]];
-}
-
-function logLines(context: ActionContext) {
-  let rest = '';
-  return (_stream: 'stdout' | 'stderr', chunk: Buffer) => {
-    const lines = (rest + chunk.toString()).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) context.log('info', line);
-  };
 }

@@ -18,6 +18,7 @@ type ImageVariables = Values<typeof IMAGE_PARAMETERS> & { COMPRESSED?: boolean |
 export async function writeToTarget(
   variables: ImageVariables,
   context: ActionContext,
+  access: { bearerToken?: string | undefined } = {},
 ): Promise<ActionResult> {
   const { disk, verdicts } = chooseTargetDisk(await context.machine.listDisks(), {
     device: variables.DEST_DISK,
@@ -37,7 +38,7 @@ export async function writeToTarget(
   }
 
   await tearDownHolders(disk.name, context.run, (message) => context.log('info', message));
-  const result = await writeImage(requestFor(variables, disk), {
+  const result = await writeImage(requestFor(variables, disk, access.bearerToken), {
     signal: context.signal,
     run: context.run,
     log: (level, message, fields) => context.log(level, message, fields),
@@ -52,7 +53,11 @@ export async function writeToTarget(
   };
 }
 
-function requestFor(variables: ImageVariables, disk: Disk): WriteImageRequest {
+function requestFor(
+  variables: ImageVariables,
+  disk: Disk,
+  bearerToken: string | undefined,
+): WriteImageRequest {
   const mirrors = variables.KINDLING_MIRRORS?.split(/[\s,]+/).filter(Boolean) ?? [];
   return {
     sources: [variables.IMG_URL, ...mirrors],
@@ -62,6 +67,7 @@ function requestFor(variables: ImageVariables, disk: Disk): WriteImageRequest {
       ...(variables.COMPRESSED === undefined ? {} : { compressed: variables.COMPRESSED }),
     },
     transport: {
+      ...(bearerToken ? { bearerToken } : {}),
       ...(variables.TLS_CA_CERT ? { caCertificates: decodeCertificates(variables.TLS_CA_CERT) } : {}),
       ...(variables.HTTP_PROXY ? { httpProxy: variables.HTTP_PROXY } : {}),
       ...(variables.HTTPS_PROXY ? { httpsProxy: variables.HTTPS_PROXY } : {}),

@@ -30,6 +30,12 @@ export function createExecutor(prepare: (environment: Work['environment']) => Wo
     async execute(work, { log, onProgress, signal }) {
       const outcome = await runAction(work.image, prepare(work.environment), {
         args: work.command,
+        container: {
+          dialect: work.dialect,
+          workflowId: work.workflowId,
+          volumes: work.volumes,
+          pid: work.pidNamespace,
+        },
         timeoutMs: work.timeoutMs,
         ...(signal ? { signal } : {}),
         onOutput: (stream, line) => log.debug({ stream }, line),

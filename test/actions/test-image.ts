@@ -27,7 +27,7 @@ export async function buildTestImage(options: {
 }): Promise<TestImage> {
   const folder = await mkdtemp(path.join(tmpdir(), 'kindling-image-'));
   const raw = path.join(folder, 'disk.raw');
-  const espBytes = Math.ceil(((await stat(options.loader)).size + 4 * MIB) / MIB) * MIB;
+  const espBytes = Math.ceil((2 * (await stat(options.loader)).size + 4 * MIB) / MIB) * MIB;
   const rootBytes = 24 * MIB;
   const persistentBytes = options.persistent ? 8 * MIB : 0;
   const espGuid = randomUUID();

@@ -1,0 +1,181 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { KindlingError } from '../../protocol/error.ts';
+import type { Action, ActionContext, ActionResult } from '../action.ts';
+import { lineLogger } from '../line-logger.ts';
+import { parseImageReference } from '../registry/image-reference.ts';
+import { Registry } from '../registry/registry.ts';
+import { decompressed } from '../unpack/decompress.ts';
+import { unpackTar } from '../unpack/unpack-tar.ts';
+import {
+  type ContainerRequest,
+  capabilitiesWithin,
+  type ImageConfig,
+  runtimeSpec,
+  workflowFolder,
+} from './runtime-spec.ts';
+
+const RUNTIMES = ['crun', 'runc'];
+/** A container that wants a reboot makes this file (tink-worker's watcher looks for it every second). */
+const REBOOT_FILE = '/worker/reboot';
+
+/** An image that is no action of ours, as an action: pulled, unpacked, run in a container, removed. */
+export function foreignAction(image: string, container: ContainerRequest): Action {
+  return {
+    name: image,
+    aliases: [],
+    summary: 'Runs a container image',
+    parameters: {},
+    destroysData: true,
+    mayRunAgain: false,
+    passesVariablesOn: true,
+    run: (_, context) => runForeign(image, container, context),
+  };
+}
+
+async function runForeign(
+  image: string,
+  container: ContainerRequest,
+  context: ActionContext,
+): Promise<ActionResult> {
+  const runtime = await findRuntime(image);
+  if (context.isDryRun) return { summary: `would pull and run ${image} with ${runtime}` };
+
+  // 1. Pull and unpack.
+  const bundle = await mkdtemp(path.join(tmpdir(), 'kindling-container-'));
+  try {
+    const config = await pull(image, path.join(bundle, 'rootfs'), context);
+
+    // 2. The container, as the dialect prescribes.
+    for (const folder of [
+      '/worker',
+      container.workflowId === undefined ? '/worker' : workflowFolder(container.workflowId),
+      ...sourcesOf(container),
+    ]) {
+      await mkdir(folder, { recursive: true });
+    }
+    await rm(REBOOT_FILE, { force: true });
+    const spec = runtimeSpec({
+      image: config,
+      command: context.args,
+      environment: context.environment,
+      container,
+      hostname: hostname(),
+      capabilities: await ownCapabilities(),
+      exists: existsSync,
+    });
+    await writeFile(path.join(bundle, 'config.json'), JSON.stringify(spec));
+
+    // 3. Run it to its end.
+    await runContainer(runtime, bundle, image, context);
+  } finally {
+    await rm(bundle, { recursive: true, force: true });
+  }
+  const wantsReboot = existsSync(REBOOT_FILE);
+  await rm(REBOOT_FILE, { force: true });
+  return { summary: `${image} ended well`, ...(wantsReboot ? { handOver: { kind: 'reboot' } } : {}) };
+}
+
+async function pull(image: string, root: string, context: ActionContext): Promise<ImageConfig> {
+  const { REGISTRY_USERNAME, REGISTRY_PASSWORD } = process.env;
+  const registry = new Registry(parseImageReference(image), {
+    username: REGISTRY_USERNAME,
+    password: REGISTRY_PASSWORD,
+    signal: context.signal,
+  });
+  const manifest = await registry.manifest();
+  await mkdir(root);
+  for (const [index, layer] of manifest.layers.entries()) {
+    context.emit({
+      type: 'progress',
+      stage: `pulling ${image}: layer ${index + 1} of ${manifest.layers.length}`,
+      percent: (index / manifest.layers.length) * 90,
+    });
+    const blob = (await registry.openBlob(layer)) as Readable;
+    await unpackTar(await decompressed(blob), root, {
+      run: context.run,
+      signal: context.signal,
+      hasWhiteouts: true,
+    });
+  }
+  return JSON.parse((await registry.blob(manifest.config)).toString()) as ImageConfig;
+}
+
+async function runContainer(
+  runtime: string,
+  bundle: string,
+  image: string,
+  context: ActionContext,
+): Promise<void> {
+  const id = `kindling-${randomBytes(6).toString('hex')}`;
+  const entry = { kind: 'container', id, runtime } as const;
+  const program = (...args: string[]) => inOwnMounts(runtime, args);
+  const logger = lineLogger(context);
+  await context.resources.take(
+    entry,
+    async () => {
+      const { exitCode } = await context
+        .run(...program('run', '--bundle', bundle, id), {
+          onOutput: logger.onOutput,
+          okExitCodes: Array.from({ length: 256 }, (_, code) => code),
+        })
+        .finally(logger.end);
+      if (exitCode !== 0) {
+        throw new KindlingError('KND_CONTAINER_FAILED', `${image} ended with exit code ${exitCode}`, {
+          evidence: { exitCode },
+        });
+      }
+    },
+    async () => {
+      await context.run(...program('delete', '--force', id), {
+        okExitCodes: [0, 1],
+        signal: new AbortController().signal,
+      });
+    },
+  );
+  await context.resources.release(entry);
+}
+
+/**
+ * The runtimes want to see cgroups even when they are told not to use any, and crun refuses the hybrid kind; the Micro-OS mounts none. So each
+ * call gets a mount namespace of its own with an empty cgroup 2 tree in it.
+ */
+function inOwnMounts(runtime: string, args: readonly string[]): [string, string[]] {
+  const withoutCgroups = path.basename(runtime) === 'crun' ? ['--cgroup-manager=disabled'] : [];
+  const script = 'mount -t cgroup2 none /sys/fs/cgroup && exec "$@"';
+  return ['unshare', ['-m', 'sh', '-c', script, 'sh', runtime, ...withoutCgroups, ...args]];
+}
+
+/** Sources of volumes that do not exist are made, as both reference runtimes do. */
+function sourcesOf({ volumes = [] }: ContainerRequest): string[] {
+  return volumes
+    .map((volume) => volume.split(':')[0] ?? '')
+    .filter((source) => source.startsWith('/') && !existsSync(source));
+}
+
+async function ownCapabilities(): Promise<string[]> {
+  const status = await readFile('/proc/self/status', 'utf8');
+  return capabilitiesWithin(BigInt(`0x${/^CapBnd:\s*([0-9a-f]+)/m.exec(status)?.[1] ?? '0'}`));
+}
+
+async function findRuntime(image: string): Promise<string> {
+  for (const directory of (process.env['PATH'] ?? '').split(':')) {
+    for (const name of RUNTIMES) {
+      const file = path.join(directory, name);
+      const isThere = await access(file).then(
+        () => true,
+        () => false,
+      );
+      if (isThere) return file;
+    }
+  }
+  throw new KindlingError(
+    'KND_ACTION_UNKNOWN',
+    `${image} is no action of Kindling, and this Micro-OS has no container runtime to run it as an image`,
+    { hint: 'Check the spelling, or boot the full Micro-OS, which has crun.' },
+  );
+}

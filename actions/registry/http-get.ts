@@ -1,0 +1,51 @@
+import http from 'node:http';
+import https from 'node:https';
+import { KindlingError } from '../../protocol/error.ts';
+
+export interface GetOptions {
+  headers?: Record<string, string>;
+  /** PEM certificates that are trusted beside none other. */
+  ca?: string | undefined;
+  skipVerify?: boolean;
+  signal?: AbortSignal;
+}
+
+const MOST_REDIRECTS = 5;
+
+/** One GET, redirects followed. Credentials do not follow to another host: registries redirect blobs to storage that rejects them. */
+export async function httpGet(url: URL, options: GetOptions, redirects = 0): Promise<http.IncomingMessage> {
+  const response = await once(url, options);
+  const { statusCode = 0, headers } = response;
+  if (statusCode < 300 || statusCode >= 400 || headers.location === undefined) return response;
+  response.resume();
+  if (redirects >= MOST_REDIRECTS)
+    throw new KindlingError('KND_REGISTRY', `${url.host} redirects in circles`);
+  const next = new URL(headers.location, url);
+  const { authorization: _, ...rest } = options.headers ?? {};
+  return httpGet(next, next.host === url.host ? options : { ...options, headers: rest }, redirects + 1);
+}
+
+function once(url: URL, { headers = {}, ca, skipVerify, signal }: GetOptions): Promise<http.IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>();
+  const request = (url.protocol === 'https:' ? https : http).get(
+    url,
+    {
+      headers,
+      ...(ca ? { ca } : {}),
+      ...(skipVerify ? { rejectUnauthorized: false } : {}),
+      ...(signal ? { signal } : {}),
+      timeout: 60_000,
+    },
+    resolve,
+  );
+  request.on('timeout', () => request.destroy(new Error('no answer for 60 s')));
+  request.on('error', (cause) => {
+    reject(
+      new KindlingError('KND_REGISTRY', `${url.host} cannot be reached: ${cause.message}`, {
+        cause,
+        retryable: true,
+      }),
+    );
+  });
+  return promise;
+}

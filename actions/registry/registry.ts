@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { Transform } from 'node:stream';
+import { buffer, text } from 'node:stream/consumers';
+import { KindlingError } from '../../protocol/error.ts';
+import { httpGet } from './http-get.ts';
+import type { ImageReference } from './image-reference.ts';
+
+export interface RegistryOptions {
+  username?: string | undefined;
+  password?: string | undefined;
+  /** PEM; the site's own CA. */
+  ca?: string | undefined;
+  skipVerify?: boolean;
+  signal?: AbortSignal;
+}
+
+export interface Descriptor {
+  mediaType: string;
+  digest: string;
+  size: number;
+  annotations?: Record<string, string>;
+  platform?: { os: string; architecture: string };
+}
+
+export interface Manifest {
+  mediaType?: string;
+  config: Descriptor;
+  layers: Descriptor[];
+}
+
+const MANIFESTS = [
+  'application/vnd.oci.image.manifest.v1+json',
+  'application/vnd.oci.image.index.v1+json',
+  'application/vnd.docker.distribution.manifest.v2+json',
+  'application/vnd.docker.distribution.manifest.list.v2+json',
+];
+const ARCHITECTURES: Record<string, string> = { x64: 'amd64', arm64: 'arm64' };
+
+/** Pulls from one repository: OCI distribution specification 1.1 with token authentication. Everything is checked against its digest. */
+export class Registry {
+  readonly #image: ImageReference;
+  readonly #options: RegistryOptions;
+  #token: string | undefined;
+
+  constructor(image: ImageReference, options: RegistryOptions = {}) {
+    this.#image = image;
+    this.#options = options;
+  }
+
+  /** The manifest for this machine; an index is followed to it. */
+  async manifest(reference = this.#image.reference): Promise<Manifest> {
+    const response = await this.#get(`manifests/${reference}`, { accept: MANIFESTS.join(', ') });
+    const bytes = await buffer(response);
+    if (reference.startsWith('sha256:'))
+      checkDigest(bytes, reference, `manifest of ${this.#image.repository}`);
+    const document = JSON.parse(bytes.toString()) as Manifest & { manifests?: Descriptor[] };
+    if (!document.manifests) return document;
+    const architecture = ARCHITECTURES[process.arch] ?? process.arch;
+    const match = document.manifests.find(
+      ({ platform }) => platform?.os === 'linux' && platform.architecture === architecture,
+    );
+    if (!match)
+      throw new KindlingError(
+        'KND_REGISTRY',
+        `${this.#image.repository} has no image for linux/${architecture}`,
+      );
+    return this.manifest(match.digest);
+  }
+
+  /** A small blob, whole: the image's configuration. */
+  async blob({ digest }: Descriptor): Promise<Buffer> {
+    const bytes = await buffer(await this.#get(`blobs/${digest}`));
+    checkDigest(bytes, digest, `blob of ${this.#image.repository}`);
+    return bytes;
+  }
+
+  /** A blob as a stream that fails at its end if the digest is wrong. */
+  async openBlob({ digest }: Descriptor): Promise<NodeJS.ReadableStream> {
+    const response = await this.#get(`blobs/${digest}`);
+    const hash = createHash('sha256');
+    return response.compose(
+      new Transform({
+        transform(chunk: Buffer, _, done) {
+          hash.update(chunk);
+          done(null, chunk);
+        },
+        flush(done) {
+          const found = `sha256:${hash.digest('hex')}`;
+          done(found === digest ? null : wrongDigest('blob', digest, found));
+        },
+      }),
+    );
+  }
+
+  /** Where a blob is and with which token, for the image writer, which downloads by itself. */
+  async blobAddress({ digest }: Descriptor): Promise<{ url: string; token: string | undefined }> {
+    return { url: this.#url(`blobs/${digest}`).href, token: this.#token };
+  }
+
+  #url(path: string): URL {
+    const { registry, repository } = this.#image;
+    const isLocal = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/.test(registry);
+    return new URL(`${isLocal ? 'http' : 'https'}://${registry}/v2/${repository}/${path}`);
+  }
+
+  async #get(path: string, headers: Record<string, string> = {}, isRetry = false): Promise<IncomingMessage> {
+    const url = this.#url(path);
+    const authorization = this.#token ? { authorization: `Bearer ${this.#token}` } : this.#basic(isRetry);
+    const response = await httpGet(url, { ...this.#options, headers: { ...headers, ...authorization } });
+    const { statusCode = 0 } = response;
+    if (statusCode === 401 && !isRetry) {
+      response.resume();
+      await this.#login(response.headers['www-authenticate'] ?? '');
+      return this.#get(path, headers, true);
+    }
+    if (statusCode === 200) return response;
+    const said = (await text(response)).slice(0, 200);
+    throw new KindlingError(
+      'KND_REGISTRY',
+      `${url.host} answered ${statusCode} for ${url.pathname}: ${said}`,
+      {
+        retryable: statusCode >= 500 || statusCode === 429,
+        evidence: { url: url.href, statusCode },
+      },
+    );
+  }
+
+  #basic(isAsked: boolean): Record<string, string> {
+    const { username, password } = this.#options;
+    if (!isAsked || username === undefined) return {};
+    return { authorization: `Basic ${Buffer.from(`${username}:${password ?? ''}`).toString('base64')}` };
+  }
+
+  /** Token authentication as the registry asks for it: `Bearer realm="…",service="…",scope="…"`. */
+  async #login(challenge: string): Promise<void> {
+    const field = (name: string) => new RegExp(`${name}="([^"]*)"`).exec(challenge)?.[1];
+    const realm = field('realm');
+    if (!challenge.startsWith('Bearer') || realm === undefined) return; // Basic: the next try carries it
+    const url = new URL(realm);
+    const service = field('service');
+    if (service) url.searchParams.set('service', service);
+    url.searchParams.set('scope', field('scope') ?? `repository:${this.#image.repository}:pull`);
+    const response = await httpGet(url, { ...this.#options, headers: this.#basic(true) });
+    const body = await text(response);
+    if (response.statusCode !== 200) {
+      throw new KindlingError('KND_REGISTRY', `${url.host} gives no token (${response.statusCode})`, {
+        evidence: { realm },
+      });
+    }
+    const { token, access_token } = JSON.parse(body) as { token?: string; access_token?: string };
+    this.#token = token ?? access_token;
+  }
+}
+
+function checkDigest(bytes: Buffer, digest: string, what: string): void {
+  const found = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+  if (found !== digest) throw wrongDigest(what, digest, found);
+}
+
+function wrongDigest(what: string, wanted: string, found: string): KindlingError {
+  return new KindlingError(
+    'KND_REGISTRY_DIGEST',
+    `the ${what} is not what its digest says: ${found} instead of ${wanted}`,
+  );
+}

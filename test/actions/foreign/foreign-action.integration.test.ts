@@ -1,0 +1,118 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RunActionContext, runAction } from '../../../actions/run-action.ts';
+import type { ActionEvent } from '../../../protocol/action-events.ts';
+import { type TestLayer, testRegistry } from '../registry/test-registry.ts';
+
+let stateDirectory: string;
+beforeAll(async () => {
+  stateDirectory = await mkdtemp(path.join(tmpdir(), 'kindling-state-'));
+});
+afterAll(() => rm(stateDirectory, { recursive: true }));
+
+const base: TestLayer = { 'removed-later': 'x', 'opaque/old': 'x' };
+
+/** An image with busybox as its system; built with the real tar, so that our reader meets a foreign writer. */
+function busyboxLayer(): Buffer {
+  const script =
+    'd=$(mktemp -d) && mkdir -p $d/bin && cp /bin/busybox $d/bin/ && for n in sh echo cat ls sleep touch env id; do ln -s busybox $d/bin/$n; done && tar -C $d -czf - . && rm -r $d';
+  return execFileSync('sh', ['-c', script], { maxBuffer: 64 << 20 });
+}
+
+async function runImage(image: string, variables: Record<string, string>, context: RunActionContext = {}) {
+  const lines: string[] = [];
+  const outcome = await runAction(image, variables, {
+    stateDirectory,
+    ...context,
+    onEvent: (event: ActionEvent) => {
+      if (event.type === 'log') lines.push(event.message);
+      context.onEvent?.(event);
+    },
+  });
+  return { outcome, lines };
+}
+
+describe('an image that is no action of ours', () => {
+  it('is pulled, unpacked layer by layer, and run with its variables and command', async () => {
+    using registry = await testRegistry({
+      layers: [
+        busyboxLayer(),
+        base,
+        { '.wh.removed-later': '', 'opaque/.wh..wh..opq': '', 'opaque/new': 'y' },
+      ],
+      config: { Entrypoint: ['/bin/sh', '-c'], Cmd: ['exit 9'], Env: ['A=image', 'B=image'] },
+    });
+    const { outcome, lines } = await runImage(
+      registry.image,
+      { A: 'mine' },
+      { args: ['echo "A=$A B=$B"; ls /; ls /opaque; [ -e /dev/null ] && echo devices'] },
+    );
+    expect({ outcome, lines }).toMatchObject({ outcome: { status: 'success' } });
+    expect(lines).toEqual(expect.arrayContaining(['A=mine B=image', 'new', 'devices']));
+    expect(lines).not.toContain('removed-later');
+    expect(lines).not.toContain('old');
+    expect((await readdir(tmpdir())).filter((name) => name.startsWith('kindling-container-'))).toEqual([]);
+  });
+
+  it('that fails, fails with its exit code', async () => {
+    using registry = await testRegistry({
+      layers: [busyboxLayer()],
+      config: { Entrypoint: ['/bin/sh', '-c'], Cmd: ['exit 7'] },
+    });
+    const { outcome } = await runImage(registry.image, {});
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      error: { code: 'KND_CONTAINER_FAILED', evidence: { exitCode: 7 } },
+    });
+  });
+
+  it('that runs too long is killed and removed', async () => {
+    using registry = await testRegistry({
+      layers: [busyboxLayer()],
+      config: { Entrypoint: ['/bin/sleep', '4646'] },
+    });
+    const { outcome } = await runImage(registry.image, {}, { timeoutMs: 3000 });
+    expect(outcome).toMatchObject({ status: 'timeout' });
+    expect(execFileSync('sh', ['-c', 'pgrep -f "^/bin/sleep 4646" || true']).toString()).toBe('');
+    expect(execFileSync('crun', ['list', '-q']).toString()).not.toContain('kindling-');
+  });
+
+  it('that asks for a reboot by /worker/reboot gets one, after the report', async () => {
+    using registry = await testRegistry({
+      layers: [busyboxLayer()],
+      config: { Cmd: ['/bin/touch', '/worker/reboot'] },
+    });
+    const { outcome } = await runImage(registry.image, {});
+    expect(outcome).toMatchObject({ status: 'success', handOver: { kind: 'reboot' } });
+  });
+
+  it('whose layer is not what its digest says is not run', async () => {
+    using registry = await testRegistry({ layers: [{ a: 'b' }], spoilBlobs: true });
+    const { outcome } = await runImage(registry.image, {});
+    expect(outcome).toMatchObject({ status: 'failed', error: { code: 'KND_REGISTRY_DIGEST' } });
+  });
+
+  it('that does not exist says what the registry said', async () => {
+    using registry = await testRegistry({ layers: [] });
+    const { outcome } = await runImage(`${registry.host}/tools/other:1`, {});
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      error: { code: 'KND_REGISTRY', message: expect.stringContaining('404') },
+    });
+  });
+
+  it('without a container runtime fails with a code that says so', async () => {
+    using registry = await testRegistry({ layers: [] });
+    const { PATH } = process.env;
+    process.env['PATH'] = '/nowhere';
+    const { outcome } = await runImage(registry.image, {});
+    process.env['PATH'] = PATH;
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      error: { code: 'KND_ACTION_UNKNOWN', message: expect.stringContaining('no container runtime') },
+    });
+  });
+});
