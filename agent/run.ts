@@ -170,7 +170,7 @@ function shipToCollector(
       tls: config.tls ? 'verified' : 'off',
       source: { hostGuid: facts().uuid, nodeId: inventory.identity.nodeId, stream: reporting.stream },
       projectId: credentials.projectId,
-      accessToken: () => credentials.accessToken(),
+      tokens: credentials,
     }),
   );
 }

@@ -80,11 +80,11 @@ export class Reporting {
 
   /** Gives the log a last chance to get out, then stops. */
   async end(): Promise<void> {
-    const flushed = Promise.allSettled(this.#shippers.map((shipper) => shipper.flush()));
+    const deadline = AbortSignal.timeout(FLUSH_MS);
+    const drained = Promise.all(this.#shippers.map((shipper) => shipper.drain(deadline)));
     const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, FLUSH_MS);
-    await Promise.race([flushed, late]);
-    clearTimeout(timer);
+    deadline.addEventListener('abort', () => resolve(), { once: true });
+    await Promise.race([drained, late]);
     this.#stop.abort();
   }
 }

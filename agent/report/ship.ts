@@ -13,6 +13,7 @@ export class Shipper {
   readonly #ring: Ring;
   readonly #send: LogSink;
   #acknowledged = 0;
+  #flushing: Promise<void> | undefined;
 
   constructor(ring: Ring, send: LogSink) {
     this.#ring = ring;
@@ -39,8 +40,22 @@ export class Shipper {
     }
   }
 
-  /** Ships everything there is now; used before the machine goes away. */
+  /** Ships everything there is now. One at a time, so that nothing goes out twice or out of order. */
   async flush(): Promise<void> {
+    this.#flushing ??= this.#sendAll().finally(() => {
+      this.#flushing = undefined;
+    });
+    await this.#flushing;
+  }
+
+  /** Before the machine goes away: ships the rest, trying for as long as it is given. */
+  async drain(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && this.#acknowledged < this.#ring.lastSequence) {
+      await this.flush().catch(() => pause(GATHER_MS, signal).catch(() => {}));
+    }
+  }
+
+  async #sendAll(): Promise<void> {
     const target = this.#ring.lastSequence;
     while (this.#acknowledged < target) {
       const batch = this.#ring.after(this.#acknowledged, BATCH_LINES);

@@ -1,3 +1,4 @@
+import { KindlingError } from '../../protocol/error.ts';
 import type { NodeLogLine, NodeLogs } from '../../protocol/node-logs.ts';
 import { type Endpoint, parseEndpoint, urlOf } from '../connection/endpoint.ts';
 import { httpStatusError } from '../connection/explain.ts';
@@ -23,24 +24,29 @@ export interface OtlpSinkOptions {
   tls: Endpoint['tls'];
   source: OtlpSource;
   projectId: string;
-  accessToken: () => Promise<string>;
+  tokens: { accessToken(): Promise<string>; renew(rejected: string): Promise<void> };
 }
 
 /** Log lines to an OTLP/HTTP collector, with the headers EMF's gateway wants. */
 export function otlpSink(options: OtlpSinkOptions): LogSink {
   const endpoint = parseEndpoint(options.loggingServer, options.tls);
   return async (entries) => {
+    const token = await options.tokens.accessToken();
     await post(
       options.network,
       endpoint,
       urlOf(endpoint, '/v1/logs'),
       toOtlpRequest(entries, options.source),
       {
-        authorization: `Bearer ${await options.accessToken()}`,
+        authorization: `Bearer ${token}`,
         'x-scope-orgid': options.projectId,
         hostguid: options.source.hostGuid,
       },
-    );
+    ).catch(async (error: unknown) => {
+      if (error instanceof KindlingError && error.code === 'KND_UNAUTHENTICATED')
+        await options.tokens.renew(token);
+      throw error; // the shipper sends the same lines again
+    });
   };
 }
 
