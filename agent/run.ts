@@ -6,6 +6,7 @@ import { KindlingError } from '../protocol/error.ts';
 import type { Inventory } from '../protocol/inventory.ts';
 import type { Config, ResolvedConfig } from './config/resolve-config.ts';
 import { withServerDefaults } from './config/server-defaults.ts';
+import { type Endpoint, parseEndpoint } from './connection/endpoint.ts';
 import { explainCallError } from './connection/explain.ts';
 import { addExtraHosts } from './connection/extra-hosts.ts';
 import { createNetwork, type Network, openChannel } from './connection/network.ts';
@@ -18,7 +19,7 @@ import { decideNodeFacts, type NodeFacts } from './onboarding/node-facts.ts';
 import { reportDiscovery } from './report/discovery.ts';
 import { reportBootKpis } from './report/kpi.ts';
 import { type AgentStatus, Reporting } from './report/reporting.ts';
-import { kindlingSink, otlpSink } from './report/sinks.ts';
+import { otlpSink } from './report/sinks.ts';
 import { AnyDialect } from './workflow/any-dialect.ts';
 import { toAgentAttributes } from './workflow/attributes.ts';
 import { WorkflowChannel } from './workflow/channel.ts';
@@ -51,6 +52,8 @@ interface Agent {
   reporting: Reporting;
   inventory: Inventory;
   facts: () => NodeFacts;
+  /** Once the node is onboarded. */
+  credentials?: Credentials | undefined;
 }
 
 /**
@@ -97,7 +100,8 @@ export async function runAgent(options: AgentOptions): Promise<void> {
 }
 
 /** In the background: a server that is away must not hold up the rest. Our servers get the log from here on. */
-async function showToServer({ options, config, network, reporting, inventory }: Agent): Promise<void> {
+async function showToServer(agent: Agent): Promise<void> {
+  const { options, config, network, reporting, inventory } = agent;
   const { server } = config;
   if (server === undefined) return;
   const nodeId = await retryUntilItWorks(() => reportDiscovery(network, server, inventory, options.signal), {
@@ -108,19 +112,21 @@ async function showToServer({ options, config, network, reporting, inventory }: 
     if (!options.signal?.aborted) reporting.log.warn(`no discovery report: ${String(error)}`);
     return undefined;
   });
-  if (nodeId !== undefined) reporting.shipTo(kindlingSink(network, server, nodeId, reporting.stream));
+  if (nodeId !== undefined) shipLogsTo(agent, parseEndpoint(server, 'verified'), nodeId);
 }
 
 /** Onboards and works; if the server has revoked the node's credentials meanwhile, does it all again. */
 async function onboardAndWork(agent: Agent): Promise<HandOver | undefined> {
+  const { config, inventory } = agent;
   for (let isAnew = false; ; isAnew = true) {
     const round = new AbortController();
     const signal = AbortSignal.any([round.signal, ...(agent.options.signal ? [agent.options.signal] : [])]);
     try {
       const credentials = await onboardNode(agent, isAnew);
-      if (credentials) {
-        void credentials.keepFresh(signal);
-        shipToCollector(agent, credentials);
+      agent.credentials = credentials;
+      if (credentials) void credentials.keepFresh(signal);
+      if (credentials && config.loggingServer !== undefined && !isAnew) {
+        shipLogsTo(agent, parseEndpoint(config.loggingServer, siteTls(config)), inventory.identity.nodeId);
       }
       return await work(agent, credentials);
     } catch (error) {
@@ -158,19 +164,14 @@ async function onboardNode(agent: Agent, isAnew: boolean): Promise<Credentials |
   });
 }
 
-function shipToCollector(
-  { config, network, reporting, facts, inventory }: Agent,
-  credentials: Credentials,
-): void {
-  if (config.loggingServer === undefined) return;
+function shipLogsTo(agent: Agent, endpoint: Endpoint, nodeId: string): void {
+  const { network, reporting, facts } = agent;
   reporting.shipTo(
     otlpSink({
       network,
-      loggingServer: config.loggingServer,
-      tls: config.tls ? 'verified' : 'off',
-      source: { hostGuid: facts().uuid, nodeId: inventory.identity.nodeId, stream: reporting.stream },
-      projectId: credentials.projectId,
-      tokens: credentials,
+      endpoint,
+      source: { hostGuid: facts().uuid, nodeId, stream: reporting.stream },
+      credentials: () => agent.credentials,
     }),
   );
 }
@@ -216,4 +217,8 @@ async function work(agent: Agent, credentials: Credentials | undefined): Promise
     await front.close();
     client.close();
   }
+}
+
+function siteTls(config: Config): Endpoint['tls'] {
+  return config.tls ? 'verified' : 'off';
 }

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pause, waitFor } from '../../agent/system/wait.ts';
-import type { NodeLogs } from '../../protocol/node-logs.ts';
+import { type OtlpRecord, readOtlpJson } from '../../orchestrator-stub/http/otlp.ts';
 import { type ConnectProxy, startConnectProxy } from './reference/connect-proxy.ts';
 import { type GrpcHost, startGrpcHost } from './reference/grpc-host.ts';
 import { type Keycloak, startKeycloak } from './reference/keycloak.ts';
@@ -192,30 +192,17 @@ describe('logs', () => {
     keycloak.logFailures = [503, 401];
     const { ended } = start({ env: { logging_svc: keycloak.authority } });
     await ended;
-    const records = keycloak.logs.flatMap(({ body }) => {
-      const { resourceLogs } = JSON.parse(body) as {
-        resourceLogs: {
-          scopeLogs: {
-            logRecords: {
-              body: { stringValue: string };
-              attributes: { key: string; value: { intValue?: string; stringValue?: string } }[];
-            }[];
-          }[];
-        }[];
-      };
-      return resourceLogs[0]?.scopeLogs[0]?.logRecords ?? [];
-    });
-    const sequences = records.map(({ attributes }) =>
-      Number(attributes.find(({ key }) => key === 'kindling.sequence')?.value.intValue),
-    );
+    const records = keycloak.logs.flatMap(({ body }) => readOtlpJson(JSON.parse(body)));
+    const sequences = records.map(({ attributes }) => attributes['kindling.sequence']);
     expect(sequences).toEqual(sequences.map((_, index) => index + 1));
-    expect(records[0]?.body.stringValue).toContain('Reporting boot KPI');
-    expect(records.at(-1)?.body.stringValue).toBe('handing over: reboot');
+    expect(records[0]?.message).toContain('Reporting boot KPI');
+    expect(records.at(-1)?.message).toBe('handing over: reboot');
     expect(keycloak.logs[0]?.headers).toMatchObject({ 'x-scope-orgid': 'project-1', hostguid: UUID });
     expect(keycloak.logs[0]?.headers.authorization).toMatch(/^Bearer ey/);
-    const attributes = records[0]?.attributes.map(({ key, value }) => [key, value.stringValue]) ?? [];
-    expect(attributes).toContainEqual(['source', 'edgenode_provisioning']);
-    expect(attributes).toContainEqual(['FileType', 'uOS_bootkitLogs']);
+    expect(records[0]?.attributes).toMatchObject({
+      source: 'edgenode_provisioning',
+      FileType: 'uOS_bootkitLogs',
+    });
   });
 
   it('reach a syslog server as RFC 5424', async () => {
@@ -235,7 +222,8 @@ describe('logs', () => {
 
   it('and the discovery report reach a Kindling server from before onboarding on', async () => {
     const discoveries: unknown[] = [];
-    const lines: NodeLogs['lines'] = [];
+    const records: OtlpRecord[] = [];
+    const tokens: (string | undefined)[] = [];
     let failures = 2;
     const server = createServer(async (request, response) => {
       const chunks: Buffer[] = [];
@@ -247,9 +235,10 @@ describe('logs', () => {
       } else if (request.url === '/api/v1/discovery') {
         discoveries.push(body);
         response.end('{"nodeId":"host-7"}');
-      } else if (request.url === '/api/v1/nodes/host-7/logs') {
-        lines.push(...(body as NodeLogs).lines);
-        response.writeHead(204).end();
+      } else if (request.url === '/v1/logs') {
+        tokens.push(request.headers.authorization);
+        records.push(...readOtlpJson(body));
+        response.end('{}');
       } else response.writeHead(404).end();
     });
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -260,7 +249,7 @@ describe('logs', () => {
       flags: { server: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
     });
     await until(
-      () => lines.some(({ fields }) => fields?.['code'] === 'KND_ONBOARD_NOT_FOUND'),
+      () => records.some(({ attributes }) => attributes['code'] === 'KND_ONBOARD_NOT_FOUND'),
       'the onboarding trouble in the log',
     );
     expect(discoveries).toHaveLength(1);
@@ -269,6 +258,10 @@ describe('logs', () => {
     await running.ended;
     server.closeAllConnections();
     server.close();
-    expect(lines.map(({ sequence }) => sequence)).toEqual(lines.map((_, index) => index + 1));
+    const sequences = records.map(({ attributes }) => attributes['kindling.sequence']);
+    expect(sequences).toEqual(records.map((_, index) => index + 1));
+    expect(records.every(({ attributes }) => attributes['kindling.node'] === 'host-7')).toBe(true);
+    expect(tokens[0]).toBeUndefined();
+    expect(tokens.at(-1)).toMatch(/^Bearer ey/);
   });
 });
