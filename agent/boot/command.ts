@@ -16,7 +16,7 @@ import { waitFor } from '../system/wait.ts';
 import { agentBuild } from '../version.ts';
 import { checkAction, runOneAction } from './action-mode.ts';
 import { setClockFromMachine, setClockFromNetwork, systemClock } from './clock/set-clock.ts';
-import { type Consoles, openConsoles } from './console/consoles.ts';
+import { type Consoles, openConsoles, setConsoleSpeeds } from './console/consoles.ts';
 import { createView, type View } from './console/view.ts';
 import { keepLoadingDrivers, waitForDevices } from './devices.ts';
 import { type FatalContext, holdFatal } from './fatal.ts';
@@ -51,7 +51,8 @@ export async function bootCommand(): Promise<number> {
     );
   }
   const args = parseKernelArguments(files.text('/proc/cmdline') ?? '');
-  const consoles = openConsoles(files);
+  await setConsoleSpeeds(files, args, run);
+  const consoles = openConsoles(files, args);
   const boot: Boot = { files, args, consoles, view: createView(files, consoles) };
   boot.view.reached('agent', {
     version: agentBuild.version,

@@ -1,5 +1,7 @@
 import { appendFileSync, closeSync, constants, openSync, write } from 'node:fs';
+import type { KernelArguments } from '../../system/kernel-arguments.ts';
 import type { MachineFiles } from '../../system/machine-files.ts';
+import type { Run } from '../../system/run.ts';
 import { uptimeSeconds } from './uptime.ts';
 
 /** Text for people on every console of the kernel command line, and marker lines for programs on the serial ones. */
@@ -13,10 +15,26 @@ export interface Consoles {
   flush(): Promise<void>;
 }
 
-/** The consoles the kernel uses, as the kernel command line named them; /dev/console if it does not tell. */
-export function consoleNames(files: MachineFiles): string[] {
+/**
+ * The consoles of the kernel command line. The kernel itself uses only one of a kind (the last `console=ttyS…`), so those it
+ * did not take are added if they are there. /dev/console if nobody tells.
+ */
+function consoleNames(files: MachineFiles, args: KernelArguments): string[] {
   const active = files.text('/sys/class/tty/console/active')?.split(/\s+/) ?? [];
-  return active.length > 0 ? active : ['console'];
+  const devices = new Set(files.names('/dev'));
+  const named = args.all('console').map((value) => value.split(',')[0] ?? '');
+  const names = [...new Set([...active, ...named.filter((name) => devices.has(name))])];
+  return names.length > 0 ? names : ['console'];
+}
+
+/** Serial ports the kernel did not take as a console still have the speed they woke up with. */
+export async function setConsoleSpeeds(files: MachineFiles, args: KernelArguments, run: Run): Promise<void> {
+  const active = files.text('/sys/class/tty/console/active')?.split(/\s+/) ?? [];
+  for (const value of args.all('console')) {
+    const [, name, baud] = /^(tty(?:S|AMA|USB)\d+),(\d+)/.exec(value) ?? [];
+    if (!name || !baud || active.includes(name)) continue;
+    await run('stty', ['-F', files.path(`/dev/${name}`), baud], { timeoutMs: 2000 }).catch(() => {}); // no such port
+  }
 }
 
 /** A virtual terminal is for people; everything else is, or may be, read by a program. */
@@ -24,8 +42,8 @@ function isVirtualTerminal(name: string): boolean {
   return /^tty\d+$/.test(name);
 }
 
-export function openConsoles(files: MachineFiles): Consoles {
-  const names = consoleNames(files);
+export function openConsoles(files: MachineFiles, args: KernelArguments): Consoles {
+  const names = consoleNames(files, args);
   const writers = names.map((name) => ({ name, writer: consoleWriter(files.path(`/dev/${name}`)) }));
   return {
     names,
@@ -47,7 +65,7 @@ export function openConsoles(files: MachineFiles): Consoles {
 /** A copy for dmesg and crash dumps, at debug level: no console shows that level, so nothing is seen twice. */
 function kernelLog(files: MachineFiles, line: string): void {
   try {
-    appendFileSync(files.path('/dev/kmsg'), `<7>${line}`);
+    appendFileSync(files.path('/dev/kmsg'), `<7>${line.trimEnd()}\n`);
   } catch {
     // the kernel limits the rate, and a line may be too long for it
   }

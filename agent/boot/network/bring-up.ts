@@ -58,6 +58,8 @@ const CHOSEN_METRIC = 50;
 const FIRST_TABLE = 100;
 const REACH_AGAIN_MS = 3000;
 const REACH_TIMEOUT_MS = 4000;
+/** So that the inventory usually has the addresses of all cards, without a silent net holding up the boot. */
+const OTHERS_PATIENCE_MS = 2500;
 
 /** Brings the network up as planned and returns when it is usable; then keeps it: later leases and cards are still taken care of. */
 export async function bringUpNetwork(plan: NetworkPlan, context: NetworkContext): Promise<Network> {
@@ -70,6 +72,12 @@ export async function bringUpNetwork(plan: NetworkPlan, context: NetworkContext)
     intervalMs: 250,
     signal: context.signal,
   });
+  await waitFor(keeper.othersAreDone, {
+    name: 'addresses on the other cards',
+    timeoutMs: OTHERS_PATIENCE_MS,
+    intervalMs: 250,
+    signal: context.signal,
+  }).catch(() => context.signal.throwIfAborted());
   keeper.keep();
   return keeper.network();
 }
@@ -100,6 +108,11 @@ function createKeeper(plan: NetworkPlan, context: NetworkContext) {
     if (chosen) return true;
     failIfHopeless();
     return undefined;
+  }
+
+  async function othersAreDone(): Promise<true | undefined> {
+    await tick();
+    return [...ports.values()].every(({ hasLink, lease }) => !hasLink || lease !== undefined) || undefined;
   }
 
   function failIfHopeless() {
@@ -235,6 +248,7 @@ function createKeeper(plan: NetworkPlan, context: NetworkContext) {
 
   return {
     tick,
+    othersAreDone,
     keep,
     network: (): Network => ({
       chosen: chosen?.lease,

@@ -153,6 +153,13 @@ test.each<[string, string, string, object]>([
   expect((await inventoryOf(box)).disks[0]).toMatchObject({ name, bus, kind: 'disk' });
 });
 
+test('a stick behind a hub has the serial number of its USB device', async () => {
+  using box = machine()
+    .file('/sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1.4/serial', '4C530001\n')
+    .disk('sdb', 'pci0000:00/0000:00:14.0/usb2/2-1/2-1.4/2-1.4:1.0/host6/target6:0:0/6:0:0:0', { mib: 1 });
+  expect((await inventoryOf(box)).disks[0]).toMatchObject({ bus: 'usb', serial: '4C530001' });
+});
+
 test('a parallel ATA controller is IDE, by its PCI class', async () => {
   using box = machine()
     .pci('0000:00:01.1', { vendor: '0x8086', device: '0x7010', class: '0x010180' })

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { openConsoles } from '../../../../agent/boot/console/consoles.ts';
 import { createView } from '../../../../agent/boot/console/view.ts';
+import { parseKernelArguments } from '../../../../agent/system/kernel-arguments.ts';
 import { machineFiles } from '../../../../agent/system/machine-files.ts';
 import { KindlingError } from '../../../../protocol/error.ts';
 import { MadeUpMachine } from '../../inventory/hardware-zoo.ts';
@@ -16,12 +17,13 @@ function machine(active: string): MadeUpMachine {
   for (const name of active.split(' ')) box.file(`/dev/${name}`, '');
   return box;
 }
+const NO_ARGUMENTS = parseKernelArguments('');
 const shown = (box: MadeUpMachine, name: string) => readFileSync(join(box.root, 'dev', name), 'utf8');
 
 test('text for people is on every console, lines for programs only on the serial ones', async () => {
   using box = machine('tty0 ttyS0');
   const files = machineFiles(box.root);
-  const consoles = openConsoles(files);
+  const consoles = openConsoles(files, NO_ARGUMENTS);
   const view = createView(files, consoles);
   view.line('network', 'eth0: link up');
   view.reached('identity', { nodeId: 'n1' });
@@ -35,7 +37,7 @@ test('text for people is on every console, lines for programs only on the serial
 test('a notice shows code, reason and next step', async () => {
   using box = machine('ttyS0');
   const files = machineFiles(box.root);
-  const consoles = openConsoles(files);
+  const consoles = openConsoles(files, NO_ARGUMENTS);
   createView(files, consoles).notice(
     'clock',
     new KindlingError('KND_CLOCK_WRONG', 'it was 2001', { hint: 'Replace the battery.' }),
@@ -47,10 +49,23 @@ test('a notice shows code, reason and next step', async () => {
   expect(shown(box, 'ttyS0')).toContain('KINDLING-NOTICE {"code":"KND_CLOCK_WRONG"');
 });
 
+test('a serial port that the kernel did not take, because it takes one of a kind, is a console all the same', async () => {
+  using box = machine('ttyS0');
+  box.file('/dev/ttyS1', '');
+  const consoles = openConsoles(
+    machineFiles(box.root),
+    parseKernelArguments('console=ttyS1,115200 console=ttyS7 console=ttyS0,115200'),
+  );
+  expect(consoles.names).toEqual(['ttyS0', 'ttyS1']);
+  consoles.print('hello');
+  await consoles.flush();
+  expect(shown(box, 'ttyS1')).toBe('hello\r\n');
+});
+
 test('a console that does not exist harms nobody', async () => {
   using box = machine('ttyS0');
   box.file('/sys/class/tty/console/active', 'ttyS9 ttyS0');
-  const consoles = openConsoles(machineFiles(box.root));
+  const consoles = openConsoles(machineFiles(box.root), NO_ARGUMENTS);
   consoles.print('hello');
   await consoles.flush();
   expect(shown(box, 'ttyS0')).toBe('hello\r\n');
@@ -62,7 +77,7 @@ test('a console that takes nothing does not hold up the agent; what it missed is
   const pipe = join(box.root, 'dev/ttyS1');
   expect(spawnSync('mkfifo', [pipe]).status).toBe(0);
   const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
-  const consoles = openConsoles(machineFiles(box.root));
+  const consoles = openConsoles(machineFiles(box.root), NO_ARGUMENTS);
   const startedAt = performance.now();
   for (let index = 0; index < 4000; index += 1) consoles.print(`line ${index} ${'x'.repeat(60)}`);
   expect(performance.now() - startedAt).toBeLessThan(1000);
