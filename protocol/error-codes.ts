@@ -840,6 +840,55 @@ export const ERROR_CODES = {
     meaning: 'A standalone config file breaks a rule.',
     hint: 'Correct what is printed with its line and column; docs/reference/standalone-config.md explains each code.',
   },
+  KND_STICK_IMAGE: {
+    exit: 2,
+    retryable: false,
+    meaning:
+      'The operating system image or an artifact for a stick is missing, or is not the one that was meant.',
+    hint: 'Check image.file, image.sha256 and image.artifacts in the config file.',
+  },
+  KND_STICK_INVALID: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The payload of an installer stick cannot be read.',
+    hint: 'Write the stick again with the same version of Kindling.',
+  },
+  KND_STICK_MACHINE_REFUSED: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The stick’s configuration says that nothing is installed on this machine.',
+    hint: 'Take the stick out, or change the entry of this machine in nodes and write the stick again.',
+  },
+  KND_STICK_NOT_FOUND: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The machine was started from an installer stick that is no longer there.',
+    hint: 'Put the stick back in, directly into the machine, and start again.',
+  },
+  KND_STICK_PAYLOAD_DAMAGED: {
+    exit: 1,
+    retryable: false,
+    meaning: 'A file on an installer stick does not have the hash that was signed.',
+    hint: 'The stick is worn out or was changed. Write it again, on another stick if it happens twice.',
+  },
+  KND_STICK_SIGNATURE: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The contents of an installer stick are not signed by the key it was made with.',
+    hint: 'Do not use this stick; write it again.',
+  },
+  KND_STICK_TARGET_REFUSED: {
+    exit: 4,
+    retryable: false,
+    meaning: 'A stick is not written to this device: it is no stick, is in use, or is too small.',
+    hint: 'Give the whole device of a removable medium that is not mounted, or the name of an image file.',
+  },
+  KND_STICK_VERIFY: {
+    exit: 1,
+    retryable: false,
+    meaning: 'What was written to a stick does not read back.',
+    hint: 'The stick is worn out or smaller than it says. Take another one.',
+  },
 } as const satisfies Record<string, CodeEntry>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;

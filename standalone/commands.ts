@@ -11,7 +11,7 @@ import { formatIssue } from './config/issue.ts';
 import { isTree } from './config/normalise.ts';
 import { k3sSpec } from './config/rules/k3s-spec.ts';
 import type { Config } from './config/schema.ts';
-import { type Validation, validateConfig } from './config/validate.ts';
+import { type Validation, type ValidationOptions, validateConfig } from './config/validate.ts';
 import { type Migration, migrateHybrid } from './migrate/migrate-hybrid.ts';
 import { migrateTemplate } from './migrate/migrate-template.ts';
 
@@ -44,9 +44,7 @@ export interface RenderOptions {
 /** Prints the cloud-init that a machine gets, or writes all its files below a folder. */
 export async function renderCommand(file: string, options: RenderOptions): Promise<void> {
   const withJinja = options.parity ?? false;
-  const validation = validateConfig(readText(file), { strict: options.strict ?? false, withJinja });
-  for (const issue of validation.issues) console.error(formatIssue(file, issue));
-  refuseInvalid(file, validation);
+  const validation = readValidConfig(file, { strict: options.strict ?? false, withJinja });
   const config = chooseMachine(validation, options.node);
   if (options.parity) {
     process.stdout.write(await renderParity(config, options));
@@ -133,6 +131,14 @@ function migrateText(text: string, secretOptions: string[]): Migration {
     throw new KindlingError('KND_STANDALONE_CONFIG_INVALID', 'the template is not valid JSON', { cause });
   }
   return migrateTemplate(isTree(template) ? template : {}, secrets);
+}
+
+/** The config for a command that acts on it: findings go to the error output, an error among them ends the command. */
+export function readValidConfig(file: string, options: ValidationOptions): Validation {
+  const validation = validateConfig(readText(file), options);
+  for (const issue of validation.issues) console.error(formatIssue(file, issue));
+  refuseInvalid(file, validation);
+  return validation;
 }
 
 /** Throws the one error that makes the exit code; the findings were printed before it. */

@@ -36,6 +36,16 @@ export function defineStandalone(command: Command): void {
     );
 
   command
+    .command('usb <config> <target>')
+    .description('write an installer stick: to a USB device, or to an image file')
+    .option('--strict', 'warnings are errors')
+    .option('--key <file>', 'Ed25519 private key (PEM) to sign with; a new one for this stick if left out')
+    .option('--kernel-arguments <text>', 'further kernel arguments of the installer')
+    .action(async (file, target, options) =>
+      (await import('../../standalone/usb/command.ts')).usbCommand(file, target, options),
+    );
+
+  command
     .command('schema')
     .description('print the JSON Schema of the config file, for editors')
     .option('--publish', 'write it, and the reference page, to docs/reference instead')

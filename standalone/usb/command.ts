@@ -1,0 +1,32 @@
+import { readFile } from 'node:fs/promises';
+import { step } from '../../setup/step.ts';
+import { readValidConfig } from '../commands.ts';
+import { collectBootFiles } from './boot-files.ts';
+import { buildStick } from './build-stick.ts';
+
+export interface UsbOptions {
+  strict?: boolean;
+  key?: string;
+  kernelArguments?: string;
+}
+
+/** `kindling standalone usb`: a stick, or an image file of one, from a valid config. */
+export async function usbCommand(configFile: string, target: string, options: UsbOptions): Promise<void> {
+  const validation = readValidConfig(configFile, { strict: options.strict ?? false });
+  const summary = await step(`stick ${target}`, async (say) =>
+    buildStick({
+      validation,
+      configFile,
+      target,
+      privateKeyPem: options.key === undefined ? undefined : await readFile(options.key, 'utf8'),
+      kernelArguments: options.kernelArguments,
+      createdBy: 'kindling standalone usb',
+      bootFiles: collectBootFiles,
+      say,
+    }),
+  );
+  console.log(
+    `${target}: ${Math.ceil(summary.totalBytes / 1e6)} MB written and read back; ${summary.files} file(s), ${summary.machines} machine configuration(s)`,
+  );
+  console.log(`stick ${summary.stickId}, signed with key ${summary.publicKey}`);
+}

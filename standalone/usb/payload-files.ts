@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream } from 'node:stream/web';
+import { KindlingError } from '../../protocol/error.ts';
+import type { Config } from '../config/schema.ts';
+
+export interface PayloadFile {
+  name: string;
+  source: string;
+  size: number;
+  sha256: string;
+}
+
+/** The image first, then the artifacts, with their hashes. Paths are relative to the config file. */
+export async function collectPayload(
+  image: NonNullable<Config['image']>,
+  configFolder: string,
+  workFolder: string,
+): Promise<PayloadFile[]> {
+  const source =
+    image.url === undefined ? resolve(configFolder, image.file ?? '') : await download(image.url, workFolder);
+  if (image.url === undefined && image.file === undefined) {
+    throw new KindlingError('KND_STICK_IMAGE', 'the config has neither image.file nor image.url');
+  }
+  const first = await payloadFile(`image/${basename(source)}`, source);
+  if (image.sha256 !== undefined && image.sha256.toLowerCase() !== first.sha256) {
+    throw new KindlingError(
+      'KND_STICK_IMAGE',
+      `${source} has SHA-256 ${first.sha256}, the config says ${image.sha256}`,
+    );
+  }
+  const folder = image.artifacts === undefined ? undefined : resolve(configFolder, image.artifacts);
+  return [first, ...(folder === undefined ? [] : await artifactFiles(folder))];
+}
+
+async function artifactFiles(folder: string): Promise<PayloadFile[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((cause: unknown) => {
+    throw new KindlingError('KND_STICK_IMAGE', `image.artifacts: ${folder} cannot be read`, { cause });
+  });
+  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const files: PayloadFile[] = [];
+  for (const path of paths.sort())
+    files.push(await payloadFile(`artifacts/${path.slice(folder.length + 1)}`, path));
+  return files;
+}
+
+async function payloadFile(name: string, source: string): Promise<PayloadFile> {
+  const stats = await stat(source).catch(() => undefined);
+  if (!stats?.isFile()) throw new KindlingError('KND_STICK_IMAGE', `there is no file ${source}`);
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(source), hash);
+  return { name, source, size: stats.size, sha256: hash.digest('hex') };
+}
+
+async function download(url: string, folder: string): Promise<string> {
+  const target = join(folder, basename(new URL(url).pathname) || 'image');
+  const response = await fetch(url).catch((cause: unknown) => {
+    throw new KindlingError('KND_STICK_IMAGE', `${url} cannot be reached`, { cause });
+  });
+  if (!response.ok || response.body === null) {
+    throw new KindlingError('KND_STICK_IMAGE', `${url} answered ${response.status}`);
+  }
+  await pipeline(Readable.fromWeb(response.body as ReadableStream), createWriteStream(target));
+  return target;
+}
