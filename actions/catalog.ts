@@ -4,6 +4,7 @@ import { bootOrder, efibootset } from './boot-order/boot-order.ts';
 import { cexec } from './cexec/cexec.ts';
 import { cloudInit } from './cloud-init/cloud-init.ts';
 import { eraseDisks } from './erase/erase-disks.ts';
+import { fetchfile } from './fetchfile/fetchfile.ts';
 import { firstBootReport } from './first-boot-report/first-boot-report.ts';
 import { image2disk, iso2disk, qemuimg2disk } from './image2disk/image2disk.ts';
 import { oci2disk } from './image2disk/oci2disk.ts';
@@ -21,6 +22,7 @@ export const CATALOG: readonly Action[] = [
   iso2disk,
   oci2disk,
   writefile,
+  fetchfile,
   cexec,
   cloudInit,
   firstBootReport,

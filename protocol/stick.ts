@@ -26,6 +26,9 @@ export const STICK_LABELS = {
 } as const;
 export const PAYLOAD_TYPE_GUID = '6b696e64-6c69-4e67-8001-7061796c6f61';
 
+/** What only the installer knows, because only it sees the machine; it replaces this word in the network configuration. */
+export const FIRST_NIC_MAC = '@FIRST_NIC_MAC@';
+
 /** A signature made for something else can never pass for one of a stick. */
 const DOMAIN = Buffer.from('kindling-stick-manifest\n');
 
@@ -61,8 +64,11 @@ export interface StickMachine {
   confirm: 'countdown' | 'key' | 'none';
   countdownSeconds: number;
   after: 'reboot' | 'poweroff';
-  /** Written into the root file system of the target. */
-  targetFiles: { path: string; mode: string; content: string }[];
+  /** For the action cloud-init. */
+  userData: string;
+  networkConfig: string;
+  hostname?: string;
+  targetKind: 'mutable' | 'immutable';
   /** Files of the payload that go to the target. */
   artifacts: { name: string; path: string; mode: string }[];
 }

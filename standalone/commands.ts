@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { KindlingError } from '../protocol/error.ts';
 import { renderReference } from './bootstrap/reference-cloud-init.ts';
 import { hashPasswords } from './cloud-init/hash-passwords.ts';
-import { type RenderedMachine, renderMachine } from './cloud-init/target-files.ts';
+import { type RenderedMachine, renderMachine } from './cloud-init/render-machine.ts';
 import { formatIssue } from './config/issue.ts';
 import { isTree } from './config/normalise.ts';
 import { k3sSpec } from './config/rules/k3s-spec.ts';
@@ -41,7 +41,7 @@ export interface RenderOptions {
   out?: string;
 }
 
-/** Prints the cloud-init that a machine gets, or writes all its files below a folder. */
+/** Prints the cloud-init that a machine gets, or writes all its parts into a folder: a NoCloud seed. */
 export async function renderCommand(file: string, options: RenderOptions): Promise<void> {
   const withJinja = options.parity ?? false;
   const validation = readValidConfig(file, { strict: options.strict ?? false, withJinja });
@@ -55,10 +55,10 @@ export async function renderCommand(file: string, options: RenderOptions): Promi
     process.stdout.write(partOf(machine, options.part ?? 'user-data'));
     return;
   }
-  for (const target of machine.files) {
-    const path = join(options.out, target.path);
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, target.content, { mode: Number.parseInt(target.mode, 8) });
+  await mkdir(options.out, { recursive: true });
+  for (const part of PARTS) {
+    const path = join(options.out, part);
+    await writeFile(path, partOf(machine, part), { mode: 0o600 });
     console.log(path);
   }
 }
@@ -79,15 +79,13 @@ async function renderParity(config: Config, options: RenderOptions): Promise<str
   });
 }
 
+const PARTS = ['user-data', 'meta-data', 'network-config'] as const;
+
 function partOf(machine: RenderedMachine, part: string): string {
-  const parts: Record<string, string> = {
-    'user-data': machine.userData,
-    'meta-data': machine.metaData,
-    'network-config': machine.networkConfig,
-  };
-  const text = parts[part];
-  if (text !== undefined) return text;
-  throw new KindlingError('KND_USAGE', `unknown part "${part}"; known: ${Object.keys(parts).join(', ')}`);
+  if (part === 'user-data') return machine.userData;
+  if (part === 'meta-data') return machine.metaData;
+  if (part === 'network-config') return machine.networkConfig;
+  throw new KindlingError('KND_USAGE', `unknown part "${part}"; known: ${PARTS.join(', ')}`);
 }
 
 function chooseMachine({ machines }: Validation, node: string | undefined): Config {

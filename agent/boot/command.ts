@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { runAction } from '../../actions/run-action.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Identity } from '../../protocol/identity.ts';
 import { loadConfig } from '../config/load-config.ts';
@@ -8,6 +9,7 @@ import { physicalNics } from '../identity/mac-addresses.ts';
 import { describeInventory } from '../inventory/describe.ts';
 import { driverless, readPciDevices } from '../inventory/pci.ts';
 import { takeInventory } from '../inventory/take-inventory.ts';
+import { machine } from '../machine.ts';
 import { runAgent } from '../run.ts';
 import { type KernelArguments, parseKernelArguments } from '../system/kernel-arguments.ts';
 import { type MachineFiles, machineFiles } from '../system/machine-files.ts';
@@ -94,6 +96,22 @@ async function bringUpAndRun(boot: Boot, signal: AbortSignal): Promise<void> {
 
   const clock = { files, view, floor: agentBuild.time * 1000, ...systemClock(run) };
   await setClockFromMachine(clock);
+  if (args.has('kindling.stick')) {
+    const { installFromStick } = await import('../standalone/install.ts');
+    const inventory = await takeInventory(files, args);
+    const after = await installFromStick({
+      args,
+      inventory,
+      view,
+      consoles,
+      signal,
+      machine,
+      run,
+      runAction,
+    });
+    await consoles.flush();
+    return leave(after, run);
+  }
   const targets = action ? [] : orchestratorTargets(config);
   const network = await bringUpNetwork(plan, networkContext(boot, targets, signal)).catch(
     (thrown: unknown) => {

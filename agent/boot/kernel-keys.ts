@@ -10,6 +10,8 @@ export const BOOT_KERNEL_KEYS = [
   'kindling.net_timeout',
   'kindling.ntp',
   'kindling.on_failure',
+  'kindling.stick',
+  'kindling.stick_key',
 ] as const;
 /** `kindling.set.<VAR>` gives a variable to the one action of kindling.action. */
 export const BOOT_KERNEL_PREFIXES = ['kindling.set.'] as const;

@@ -27,7 +27,7 @@ export function defineStandalone(command: Command): void {
     .option('--strict', 'warnings are errors')
     .option('--node <identity>', 'the machine of `nodes` with this serial, UUID or MAC')
     .option('--part <part>', 'user-data, meta-data or network-config', 'user-data')
-    .option('-o, --out <folder>', 'write all files of the target below this folder')
+    .option('-o, --out <folder>', 'write all parts into this folder: a NoCloud seed')
     .option('--parity', 'exactly what cluster-api-k3s would make from the kubernetes section')
     .option('--endpoint <address>', 'address of the API server (parity)')
     .option('--token <token>', 'cluster token (parity); random if left out')

@@ -1,7 +1,7 @@
+import { FIRST_NIC_MAC } from '../../protocol/stick.ts';
 import { parseIp } from '../config/addresses.ts';
 import { normaliseMac } from '../config/names.ts';
 import type { NetworkInterface } from '../config/schema.ts';
-import { FIRST_NIC_MAC } from './placeholders.ts';
 
 interface Addressing {
   dhcp4?: boolean;

@@ -3,9 +3,15 @@ import { type CloudInitFile, clusterPart } from '../bootstrap/standalone-cluster
 import { readPassword } from '../config/password.ts';
 import { k3sSpec } from '../config/rules/k3s-spec.ts';
 import type { Config, OperatingSystem, User } from '../config/schema.ts';
+import { firstBootPart } from './first-boot.ts';
+
+export interface UserDataOptions {
+  /** The first boot tells its result to the console, and to the installer stick if it is still there. */
+  reportsFirstBoot?: boolean;
+}
 
 /** The cloud-config of one machine: one write_files and one runcmd, because cloud-init does not merge two. */
-export function userData(config: Config): Record<string, unknown> {
+export function userData(config: Config, options: UserDataOptions = {}): Record<string, unknown> {
   const os = config.operatingSystem ?? {};
   const hostType = os.hostType ?? (config.kubernetes === undefined ? 'plain' : 'kubernetes');
   const target = {
@@ -16,8 +22,16 @@ export function userData(config: Config): Record<string, unknown> {
     hostType === 'kubernetes' ? clusterPart(k3sSpec(config) ?? {}, target) : { files: [], commands: [] };
   const proxy = proxyPart(os);
   const docker = hostType === 'container' ? dockerPart(target.isImmutable) : { files: [], commands: [] };
+  const report = options.reportsFirstBoot ? firstBootPart(hostType) : { files: [], commands: [] };
   const pages = hugePagesPart(os.hugePages ?? 0);
-  const files = [...proxy.files, ...pages.files, ...docker.files, ...cluster.files, ...systemFiles(os)];
+  const files = [
+    ...proxy.files,
+    ...pages.files,
+    ...docker.files,
+    ...cluster.files,
+    ...systemFiles(os),
+    ...report.files,
+  ];
   const commands = [
     ...proxy.commands,
     ...pages.commands,
@@ -26,6 +40,7 @@ export function userData(config: Config): Record<string, unknown> {
     ...docker.commands,
     ...cluster.commands,
     ...(os.runCommands ?? []),
+    ...report.commands,
   ];
   const users = (os.users ?? []).map((user) => cloudInitUser(user, os.sshKey));
   return {

@@ -1,6 +1,6 @@
 import type { StickMachine } from '../../protocol/stick.ts';
 import { hashPasswords } from '../cloud-init/hash-passwords.ts';
-import { renderMachine } from '../cloud-init/target-files.ts';
+import { renderMachine } from '../cloud-init/render-machine.ts';
 import type { EffectiveConfig } from '../config/nodes.ts';
 import type { Config } from '../config/schema.ts';
 
@@ -11,7 +11,8 @@ export async function stickMachines(
 ): Promise<StickMachine[]> {
   const result: StickMachine[] = [];
   for (const { match, refuse, config } of machines) {
-    const rendered = renderMachine(await hashPasswords(config));
+    const rendered = renderMachine(await hashPasswords(config), { reportsFirstBoot: true });
+    const hostname = config.operatingSystem?.hostname;
     result.push({
       match: match === 'default' ? match : (match as Exclude<StickMachine['match'], 'default'>),
       refuse,
@@ -21,7 +22,10 @@ export async function stickMachines(
       confirm: config.install?.confirm ?? 'countdown',
       countdownSeconds: config.install?.countdownSeconds ?? 10,
       after: config.install?.after ?? 'reboot',
-      targetFiles: rendered.files,
+      userData: rendered.userData,
+      networkConfig: rendered.networkConfig,
+      ...(hostname === undefined ? {} : { hostname }),
+      targetKind: rendered.targetKind,
       artifacts: artifacts.map((name) => ({
         name: `artifacts/${name}`,
         path: `/opt/${name}`,

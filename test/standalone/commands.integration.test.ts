@@ -36,7 +36,7 @@ describe('kindling standalone', () => {
     const out = join(folder, 'target');
     const { exitCode } = await kindling('render', file('render.yaml', VALID), '--out', out);
     expect(exitCode).toBe(0);
-    const userData = readFileSync(join(out, 'var/lib/cloud/seed/nocloud/user-data'), 'utf8');
+    const userData = readFileSync(join(out, 'user-data'), 'utf8');
     expect(userData).toContain('hashed_passwd: $6$');
     expect(userData).not.toMatch(/c2VjcmV0|secret/);
   });

@@ -7,6 +7,7 @@ export type Stage =
   | 'clock'
   | 'inventory'
   | 'action'
+  | 'stick'
   | 'run'
   | 'fatal'
   | 'power';

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { renderReference } from '../../../standalone/bootstrap/reference-cloud-init.ts';
 import { hashPasswords } from '../../../standalone/cloud-init/hash-passwords.ts';
-import { renderMachine } from '../../../standalone/cloud-init/target-files.ts';
+import { renderMachine } from '../../../standalone/cloud-init/render-machine.ts';
 import { validateConfig } from '../../../standalone/config/validate.ts';
 import { migrateHybrid } from '../../../standalone/migrate/migrate-hybrid.ts';
 import { migrateTemplate } from '../../../standalone/migrate/migrate-template.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { FIRST_NIC_MAC } from '../../../protocol/stick.ts';
 import { hashPasswords } from '../../../standalone/cloud-init/hash-passwords.ts';
-import { FIRST_NIC_MAC } from '../../../standalone/cloud-init/placeholders.ts';
-import { renderMachine } from '../../../standalone/cloud-init/target-files.ts';
+import { renderMachine } from '../../../standalone/cloud-init/render-machine.ts';
 import { clusterConfig, type Draft, SSH_KEY, systemConfig } from '../config/example.ts';
 
 const HASH = `$6$saltsalt$${'a'.repeat(86)}`;
@@ -173,29 +173,14 @@ describe('the cluster', () => {
 });
 
 describe('where it goes', () => {
-  test('a generic image gets a NoCloud seed, and does not look at sticks', () => {
-    const { files } = rendered(systemConfig(() => {}));
-    expect(files.map(({ path, mode }) => `${mode} ${path}`)).toEqual([
-      '0644 /var/lib/cloud/seed/nocloud/meta-data',
-      '0600 /var/lib/cloud/seed/nocloud/user-data',
-      '0600 /var/lib/cloud/seed/nocloud/network-config',
-      '0644 /etc/cloud/cloud.cfg.d/zz_kindling.cfg',
-    ]);
-    expect(parse(files[3]?.content ?? '')).toEqual({
-      datasource_list: ['NoCloud', 'None'],
-      datasource: { NoCloud: { fs_label: null } },
-    });
+  test('the installer is told whether /var of the image lasts', () => {
+    expect(rendered(systemConfig(() => {})).targetKind).toBe('mutable');
+    expect(rendered({ ...systemConfig(() => {}), image: { profile: 'emt' } }).targetKind).toBe('immutable');
   });
 
-  test('an immutable image gets one drop-in that holds the user-data', () => {
-    const { files, userData } = rendered({ ...systemConfig(() => {}), image: { profile: 'emt' } });
-    expect(files.map(({ path }) => path)).toEqual([
-      '/etc/cloud/cloud.cfg.d/zz_kindling.cfg',
-      '/etc/cloud/ds-identify.cfg',
-    ]);
-    const settings = parse(files[0]?.content ?? '');
-    expect(settings.datasource.NoCloud['user-data']).toBe(userData);
-    expect(settings.network.version).toBe(2);
+  test('meta-data names the instance and the host', () => {
+    const { metaData, configId } = rendered(systemConfig((os) => Object.assign(os, { hostname: 'edge-1' })));
+    expect(parse(metaData)).toEqual({ 'instance-id': `iid-${configId}`, 'local-hostname': 'edge-1' });
   });
 
   test('the instance changes with the configuration and not otherwise', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { renderMachine } from '../../../standalone/cloud-init/target-files.ts';
+import { renderMachine } from '../../../standalone/cloud-init/render-machine.ts';
 import { validateConfig } from '../../../standalone/config/validate.ts';
 import { evaluate } from '../../../standalone/migrate/arithmetic.ts';
 import { migrateHybrid } from '../../../standalone/migrate/migrate-hybrid.ts';

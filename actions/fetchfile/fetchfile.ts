@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { chmod, open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream } from 'node:stream/web';
+import { KindlingError } from '../../protocol/error.ts';
+import { defineAction } from '../action.ts';
+import { findTargetFilesystem } from '../disks/target-filesystem.ts';
+import { mountFilesystem } from '../mounts/mount.ts';
+import { pathInRoot } from '../target-root/path-in-root.ts';
+import { placeFile } from '../target-root/place-file.ts';
+
+/** For what is too large, or not text enough, for writefile: programs, container images. */
+export const fetchfile = defineAction({
+  name: 'fetchfile',
+  aliases: [],
+  summary: 'Fetches a file of any size into a filesystem of the target disk, and checks its hash',
+  destroysData: false,
+  mayRunAgain: true,
+  parameters: {
+    URL: { type: 'url', required: true, description: 'Where the file is; http or https' },
+    SHA256: {
+      type: 'text',
+      required: true,
+      pattern: /^[0-9a-fA-F]{64}$/,
+      description: 'Hash of the file; nothing is left in the target if it is another one',
+    },
+    DEST_PATH: {
+      type: 'absolute-path',
+      required: true,
+      description: 'The file, as the installed system will see it',
+    },
+    DEST_DISK: {
+      type: 'absolute-path',
+      description: 'The partition; without it the root partition of the target disk',
+    },
+    FS_TYPE: { type: 'text', description: 'Filesystem type; without it what is found there' },
+    MODE: { type: 'octal', default: 0o644, description: 'Mode of the file' },
+  },
+  async run(variables, context) {
+    const target = await findTargetFilesystem(context, variables.DEST_DISK);
+    const name = variables.DEST_PATH;
+    if (context.isDryRun) return { summary: `would fetch ${variables.URL} to ${name} on ${target.device}` };
+    const fsType = variables.FS_TYPE ?? target.fsType;
+    const mounted = await mountFilesystem(context, target.device, { fsType });
+    // An empty file first: it makes the directories and refuses what cannot be a file.
+    const temporaryName = path.join(path.dirname(name), `.${path.basename(name)}.kindling-new`);
+    await placeFile(mounted.target, { path: temporaryName, contents: '', mode: 0o600 });
+    const temporary = await pathInRoot(mounted.target, temporaryName);
+    try {
+      const bytes = await fetchTo(temporary, variables.URL, variables.SHA256.toLowerCase(), context.signal);
+      await chmod(temporary, variables.MODE);
+      await rename(temporary, await pathInRoot(mounted.target, name));
+      return { summary: `fetched ${name} (${bytes} bytes) to ${target.device}`, data: { path: name, bytes } };
+    } finally {
+      await rm(temporary, { force: true });
+      await mounted.unmount();
+    }
+  },
+});
+
+async function fetchTo(file: string, url: string, sha256: string, signal: AbortSignal): Promise<number> {
+  const response = await fetch(url, { signal }).catch((cause: unknown) => {
+    throw new KindlingError('KND_FILE_FETCH', `${url} cannot be reached`, { cause });
+  });
+  if (!response.ok || response.body === null) {
+    throw new KindlingError('KND_FILE_FETCH', `${url} answered ${response.status}`);
+  }
+  const hash = createHash('sha256');
+  let bytes = 0;
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      hash.update(chunk);
+      bytes += chunk.length;
+      done(null, chunk);
+    },
+  });
+  const handle = await open(file, 'w');
+  try {
+    const body = Readable.fromWeb(response.body as ReadableStream);
+    await pipeline(body, counted, handle.createWriteStream({ autoClose: false }), { signal });
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  const actual = hash.digest('hex');
+  if (actual === sha256) return bytes;
+  throw new KindlingError('KND_FILE_HASH', `${url} has SHA-256 ${actual}, expected ${sha256}`);
+}

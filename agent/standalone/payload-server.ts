@@ -1,0 +1,80 @@
+import type { FileHandle } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { StickFile } from '../../protocol/stick.ts';
+import { readAt } from './medium.ts';
+
+const BLOCK = 1024 * 1024;
+
+/**
+ * Serves the files of the payload on this machine only, so that the very actions that install over the network install
+ * from a stick. Hashes are checked by whoever fetches: they stand in the signed manifest.
+ */
+export async function servePayload(
+  payload: FileHandle,
+  files: readonly StickFile[],
+): Promise<{ urlOf: (name: string) => string; close: () => Promise<void> }> {
+  const server = createServer((request, response) => {
+    answer(payload, files, request, response).catch((thrown: unknown) => {
+      // A stick that was pulled out: the connection breaks, and the fetcher says so.
+      response.destroy(thrown instanceof Error ? thrown : undefined);
+    });
+  });
+  const listening = Promise.withResolvers<void>();
+  server.listen(0, '127.0.0.1', () => listening.resolve());
+  await listening.promise;
+  const { port } = server.address() as AddressInfo;
+  return {
+    urlOf: (name) => `http://127.0.0.1:${port}/${name.split('/').map(encodeURIComponent).join('/')}`,
+    async close() {
+      const closed = Promise.withResolvers<void>();
+      server.close(() => closed.resolve());
+      server.closeAllConnections();
+      await closed.promise;
+    },
+  };
+}
+
+async function answer(
+  payload: FileHandle,
+  files: readonly StickFile[],
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const name = decodeURIComponent((request.url ?? '').slice(1));
+  const file = files.find((one) => one.name === name);
+  if (file === undefined) {
+    response.writeHead(404).end();
+    return;
+  }
+  const [, from, to] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
+  const start = Number(from ?? 0);
+  const end = to ? Math.min(Number(to), file.size - 1) : file.size - 1;
+  const headers = { 'accept-ranges': 'bytes', etag: `"${file.sha256}"` };
+  if (start > end && file.size > 0) {
+    response.writeHead(416, { 'content-range': `bytes */${file.size}` }).end();
+    return;
+  }
+  const length = end - start + 1;
+  if (from === undefined) response.writeHead(200, { ...headers, 'content-length': file.size });
+  else {
+    const range = `bytes ${start}-${end}/${file.size}`;
+    response.writeHead(206, { ...headers, 'content-length': length, 'content-range': range });
+  }
+  if (request.method === 'HEAD') {
+    response.end();
+    return;
+  }
+  await pipeline(Readable.from(blocks(payload, file.offset + start, length)), response);
+}
+
+async function* blocks(payload: FileHandle, offset: number, length: number): AsyncGenerator<Buffer> {
+  for (let done = 0; done < length; ) {
+    const block = await readAt(payload, offset + done, Math.min(BLOCK, length - done));
+    if (block.length === 0) throw new Error('the payload ends too early');
+    yield block;
+    done += block.length;
+  }
+}
