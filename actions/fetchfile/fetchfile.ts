@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
-import { chmod, open, rename, rm } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { chmod, rename, rm } from 'node:fs/promises';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import path from 'node:path';
-import { Readable, Transform } from 'node:stream';
+import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ReadableStream } from 'node:stream/web';
 import { KindlingError } from '../../protocol/error.ts';
 import { defineAction } from '../action.ts';
 import { findTargetFilesystem } from '../disks/target-filesystem.ts';
@@ -61,11 +63,10 @@ export const fetchfile = defineAction({
 });
 
 async function fetchTo(file: string, url: string, sha256: string, signal: AbortSignal): Promise<number> {
-  const response = await fetch(url, { signal }).catch((cause: unknown) => {
-    throw new KindlingError('KND_FILE_FETCH', `${url} cannot be reached`, { cause });
-  });
-  if (!response.ok || response.body === null) {
-    throw new KindlingError('KND_FILE_FETCH', `${url} answered ${response.status}`);
+  const response = await get(url, signal);
+  if (response.statusCode !== 200) {
+    response.destroy();
+    throw new KindlingError('KND_FILE_FETCH', `${url} answered ${response.statusCode}`);
   }
   const hash = createHash('sha256');
   let bytes = 0;
@@ -76,15 +77,20 @@ async function fetchTo(file: string, url: string, sha256: string, signal: AbortS
       done(null, chunk);
     },
   });
-  const handle = await open(file, 'w');
-  try {
-    const body = Readable.fromWeb(response.body as ReadableStream);
-    await pipeline(body, counted, handle.createWriteStream({ autoClose: false }), { signal });
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await pipeline(response, counted, createWriteStream(file, { flush: true }), { signal });
   const actual = hash.digest('hex');
   if (actual === sha256) return bytes;
   throw new KindlingError('KND_FILE_HASH', `${url} has SHA-256 ${actual}, expected ${sha256}`);
+}
+
+/** node:http, not fetch: the agent's Node is built without what fetch needs. */
+function get(url: string, signal: AbortSignal): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const request = url.startsWith('https:') ? httpsRequest : httpRequest;
+  request(url, { signal }, resolve)
+    .on('error', (cause) =>
+      reject(new KindlingError('KND_FILE_FETCH', `${url} cannot be reached`, { cause })),
+    )
+    .end();
+  return promise;
 }

@@ -77,6 +77,8 @@ export async function installFromStick(context: StickContext): Promise<'reboot' 
 
 async function install(installation: Installation): Promise<'reboot' | 'poweroff'> {
   const { stick, entry, inventory, say, consoles, signal } = installation;
+  // Without bring-up of the network not even the machine's own address works.
+  await installation.run('ip', ['link', 'set', 'lo', 'up']);
   const payload = await servePayload(stick.payload, stick.manifest.files);
   const fileOf = (name: string) => {
     const file = stick.manifest.files.find((one) => one.name === name);
@@ -88,6 +90,8 @@ async function install(installation: Installation): Promise<'reboot' | 'poweroff
       IMG_URL: payload.urlOf(stick.manifest.image),
       SHA256: fileOf(stick.manifest.image).sha256,
       KINDLING_DISK: entry.diskSelector,
+      // A stick that was pulled out does not come back like a network does.
+      RETRY_DURATION_MINUTES: '1',
     };
     const plan = await step(installation, 'image2disk', image, { isDryRun: true });
     const terminals = consoles.names.map((name) => `/dev/${name}`);

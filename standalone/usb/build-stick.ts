@@ -146,7 +146,7 @@ function stickKey(pem: string | undefined): KeyObject {
 /** What tells the agent that it was started from a stick, from which, and whose signature it has to bear. */
 function kernelArguments(stickId: string, publicKey: string, bootGuid: string, more = ''): string {
   const own = `kindling.stick=${stickId} kindling.stick_key=${publicKey} kindling.medium=${bootGuid}`;
-  return `${own} console=tty0 console=ttyS0,115200 ${more}`.trim();
+  return `${own} console=tty0 console=ttyS0,115200 quiet ${more}`.trim();
 }
 
 /** The manifest grows by the places of the files, which are known only when its size is: leave room. */
