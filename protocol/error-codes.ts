@@ -187,3 +187,714 @@ export const ERROR_CODES = {
     meaning: 'A file for the installed system does not have the hash it must have; it was not kept.',
     hint: 'The file at the source was changed or is damaged, also on an installer stick.',
   },
+  KND_IMAGE_REFERENCE: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The name of a container image cannot be read.',
+    hint: 'Write it as registry/repository:tag or registry/repository@sha256:….',
+  },
+  KND_LOADER_NONE: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The boot loader that was named is not on the EFI system partition.',
+    hint: 'Name one of those the message lists, or leave BOOT_LOADER out.',
+  },
+  KND_MOUNT_BUSY: {
+    exit: 1,
+    retryable: true,
+    meaning: 'A filesystem could not be unmounted, because something still uses it.',
+    hint: 'The action is retried; a process that hangs in disk I/O needs a reboot.',
+  },
+  KND_MOUNT_FAILED: {
+    exit: 1,
+    retryable: false,
+    meaning: 'A filesystem could not be mounted.',
+    hint: 'Check FS_TYPE and the partition; the kernel’s message is part of this error.',
+  },
+  KND_MOVE_LOST: {
+    exit: 1,
+    retryable: false,
+    meaning: 'A disk has its final layout, but the state partition was lost on the way.',
+    hint: 'Write the image again; the workflow does that when it is started anew.',
+  },
+  KND_NOT_MICROVISOR: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The disk does not hold an Edge Microvisor image, so it cannot be given two slots.',
+    hint: 'Use the microvisor template only with Edge Microvisor images.',
+  },
+  KND_NVRAM_FULL: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The memory of the firmware has no room for another boot entry.',
+    hint: 'Remove entries that nobody needs in the firmware set-up; some firmware frees the room only at the next start.',
+  },
+  KND_NVRAM_READ_ONLY: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The firmware does not let its boot variables be changed.',
+    hint: 'Allow changes in the firmware set-up (often «lock boot order»), or set the order there.',
+  },
+  KND_PARTITION_LAYOUT: {
+    exit: 2,
+    retryable: false,
+    meaning: 'Partitions that were asked for do not fit the disk or each other; nothing was written.',
+    hint: 'Check the sizes; the message names the partition.',
+  },
+  KND_PARTITIONS_MISSING: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The partitions of a freshly written disk did not appear.',
+    hint: 'Look at the kernel log; a disk whose old partitions are still in use keeps its old table until the next start.',
+  },
+  KND_PATH_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A path cannot be used in the target system.',
+    hint: 'Correct the path in the workflow.',
+  },
+  KND_PLAN_STALE: {
+    exit: 4,
+    retryable: false,
+    meaning:
+      'Right before the first write, a disk was not the one the plan was made for; nothing was written.',
+    hint: 'Run the action again, so that it plans for what is there now.',
+  },
+  KND_REGISTRY: {
+    exit: 1,
+    retryable: false,
+    meaning: 'A container registry cannot be reached or does not give an image.',
+    hint: 'Check the name, the credentials and the registry’s certificate.',
+  },
+  KND_REGISTRY_DIGEST: {
+    exit: 1,
+    retryable: true,
+    meaning: 'Something from a container registry is not what its digest says.',
+    hint: 'The transfer or the registry is broken, or somebody changed it: do not trust it.',
+  },
+  KND_ROOT_PARTITION_NONE: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The disk has no partition that looks like the root of an installed system.',
+    hint: 'Name it with DEST_DISK or BLOCK_DEVICE, or label it rootfs.',
+  },
+  KND_SECURE_BOOT_MISMATCH: {
+    exit: 4,
+    retryable: false,
+    meaning: 'Secure Boot is on where the profile wants it off, or off where it wants it on.',
+    hint: 'Change it in the firmware set-up, or choose a profile that fits.',
+  },
+
+  // --- boot, identity and inventory ---
+  KND_AGENT_DIED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The agent ended although it never should; init shows its last words and starts it again.',
+    hint: 'Look for an out-of-memory kill above; report the lines that follow the code if it comes back.',
+  },
+  KND_BOOT_NOT_MICROOS: {
+    exit: 4,
+    retryable: false,
+    meaning:
+      'kindling-agent boot was called outside the Micro-OS; it would have taken over the network and the clock.',
+    hint: 'Use kindling-agent run on an installed system.',
+  },
+  KND_CLOCK_WRONG: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The clock of the machine was wrong, or no source for the time could be found (a notice).',
+    hint: 'If it comes back at every boot, replace the battery of the real-time clock; or name a time server with kindling.ntp= or DHCP option 42.',
+  },
+  KND_IDENTITY_JUNK: {
+    exit: 1,
+    retryable: false,
+    meaning:
+      'The firmware’s UUID or serial number is a placeholder; the node is known by the next best fact (a notice).',
+    hint: 'Nothing to do; to have a better identity set the UUID and serial number in the firmware’s set-up or with the vendor’s tool.',
+  },
+  KND_IDENTITY_NONE: {
+    exit: 3,
+    retryable: true,
+    meaning: 'Neither UUID nor serial number nor any MAC address tells this machine from others.',
+    hint: 'Set the serial number with the vendor’s tool, or add a network card with a driver.',
+  },
+  KND_NET_ARGUMENT: {
+    exit: 2,
+    retryable: false,
+    meaning:
+      'A network argument of the kernel command line (ip=, vlan=, bond=, nameserver=, ipam=, …) is wrong.',
+    hint: 'Correct it in the boot script; docs/reference/kernel-command-line.md has every form.',
+  },
+  KND_NET_NO_DHCP: {
+    exit: 3,
+    retryable: true,
+    meaning: 'There is a link but no DHCP server answers.',
+    hint: 'Check that the port is in the right VLAN and forwards at once (spanning tree: edge port), and that the DHCP server has free addresses; or give a fixed address with ip=.',
+  },
+  KND_NET_NO_LINK: {
+    exit: 3,
+    retryable: true,
+    meaning: 'No network card has a link.',
+    hint: 'Check the cable, the switch port and the transceiver.',
+  },
+  KND_NET_NO_NIC: {
+    exit: 3,
+    retryable: true,
+    meaning: 'No network card was found.',
+    hint: 'If the message names a card without a driver, add the driver or its firmware as a drop-in cpio; otherwise switch the card on in the firmware’s set-up.',
+  },
+  KND_NET_SETUP: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The kernel refused a network setting.',
+    hint: 'The message names the setting; check the bond or VLAN on the kernel command line.',
+  },
+  KND_NET_UNREACHABLE: {
+    exit: 3,
+    retryable: true,
+    meaning:
+      'The network is up but the orchestrator cannot be reached through any card (a notice; the agent goes on trying).',
+    hint: 'Check the address of the orchestrator, the route, and firewalls between.',
+  },
+
+  // --- agent: configuration ---
+  KND_CONFIG_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A setting of the agent has a value it cannot have, or its file cannot be read.',
+    hint: 'The message names the setting and what it may be; `kindling-agent config` shows where each value came from.',
+  },
+  KND_CONFIG_MISSING: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A setting that is needed was given nowhere.',
+    hint: 'Give it on the kernel command line, in the config archive’s env_config, or as an option.',
+  },
+  KND_CONFIG_UNKNOWN_KEY: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The kernel command line holds a kindling.* key that does not exist: most often a misspelling.',
+    hint: 'Correct the key in the boot script; docs/reference/agent-config.md lists them all.',
+  },
+
+  // --- agent: reaching a server ---
+  KND_CLOCK_SKEW: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The clock of the node is so far off that the server’s certificate seems not to be valid.',
+    hint: 'Set the clock in the firmware, or give the Micro-OS an NTP server (DHCP option 42); the CMOS battery may be empty.',
+  },
+  KND_CONNECT_DNS: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The name of a server cannot be resolved.',
+    hint: 'Check the DNS server that DHCP gives, and the name in the config archive’s env_config.',
+  },
+  KND_CONNECT_PROXY: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The HTTP proxy does not let the node through.',
+    hint: 'Check http_proxy, https_proxy and no_proxy, and the proxy’s own rules for this host and port.',
+  },
+  KND_CONNECT_TCP: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The server’s port cannot be reached.',
+    hint: 'Check that the server runs and that no firewall is in between; a proxy may be needed (https_proxy).',
+  },
+  KND_CONNECT_TLS: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The TLS handshake failed before a certificate could be judged.',
+    hint: 'Check that the port is the right one and that something in between does not interfere.',
+  },
+  KND_CONNECT_TLS_EXPIRED: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The server’s certificate has expired or is not valid yet.',
+    hint: 'Renew the server’s certificate.',
+  },
+  KND_CONNECT_TLS_NAME: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The server’s certificate is for another name.',
+    hint: 'Use the name the certificate is for, or give the server a certificate for the name in env_config.',
+  },
+  KND_CONNECT_TLS_UNTRUSTED: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The server’s certificate is signed by a CA the node does not trust.',
+    hint: 'Put the site’s CA into the config archive (/etc/idp/ca.pem), or give the file with kindling.ca.',
+  },
+  KND_PERMISSION_DENIED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The server knows who is asking and says no.',
+    hint: 'Check the roles of the node’s account or of the user who signed in.',
+  },
+  KND_SERVER_GRPC_STATUS: {
+    exit: 1,
+    retryable: true,
+    meaning: 'A server answered a call with an error.',
+    hint: 'The message holds the server’s own words; look into its log at that time.',
+  },
+  KND_SERVER_HTTP_STATUS: {
+    exit: 1,
+    retryable: true,
+    meaning: 'A server answered a request with an unexpected HTTP status.',
+    hint: 'The message holds the status; look into the server’s or gateway’s log at that time.',
+  },
+  KND_SERVER_PROTOCOL: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The server does not speak a protocol the agent knows, or breaks its rules.',
+    hint: 'Check that the address is that of the right service; kindling.dialect can force the workflow protocol.',
+  },
+  KND_SERVER_UNAVAILABLE: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The server can be reached but does not answer the call.',
+    hint: 'It may be starting or overloaded; the agent keeps trying.',
+  },
+  KND_UNAUTHENTICATED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The server does not accept the node’s token.',
+    hint: 'The token may have been revoked: check that the host still exists on the server; the agent asks for a new one by itself.',
+  },
+
+  // --- agent: onboarding and credentials ---
+  KND_CREDENTIALS_REFUSED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The token server does not accept the node’s client id and secret, or the sign-in has ended.',
+    hint: 'The host may have been deleted or deauthorised; register it again. The agent onboards anew by itself.',
+  },
+  KND_ONBOARD_CLOSED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The onboarding server closed the stream without an answer.',
+    hint: 'It may be restarting; the agent keeps trying.',
+  },
+  KND_ONBOARD_FAILED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The onboarding server answered with an internal error or with something that makes no sense.',
+    hint: 'Look into the onboarding server’s log; UUID and serial may belong to two different hosts.',
+  },
+  KND_ONBOARD_INVALID: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The onboarding server rejects the UUID, MAC address or IPv4 address that the node reports.',
+    hint: 'The server’s message names the field; kindling-agent identify shows what the firmware says.',
+  },
+  KND_ONBOARD_NOT_FOUND: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The server does not know this node.',
+    hint: 'Register its UUID or serial number on the server, or sign in at the node’s console.',
+  },
+  KND_ONBOARD_REFUSED: {
+    exit: 1,
+    retryable: true,
+    meaning:
+      'The server knows the node but does not let it in: already onboarded, or its registration does not match.',
+    hint: 'Delete the host on the server and register it again; the agent tries again by itself.',
+  },
+  KND_SIGN_IN_REFUSED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The user name or password typed at the console is wrong.',
+    hint: 'Try again; after three tries the node goes back to asking the server by itself.',
+  },
+
+  // --- agent: workflows ---
+  KND_ACTION_INTERRUPTED: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The agent was stopped while an action ran, and the action is not one that may be run twice.',
+    hint: 'Start the workflow again, or retry from this action; the node’s log says what had been done.',
+  },
+
+  // --- image writing ---
+  KND_DISK_READBACK: {
+    exit: 1,
+    retryable: false,
+    meaning: 'What was read back from the disk is not what was written.',
+    hint: 'The disk or its cable is failing: check SMART and replace it. The disk was left unbootable.',
+  },
+  KND_DISK_REREAD: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The kernel could not re-read the partition table of the disk that was just written.',
+    hint: 'Something holds an old partition of this disk: see what uses it, then run the action again.',
+  },
+  KND_DISK_UNUSABLE: {
+    exit: 3,
+    retryable: false,
+    meaning: 'The target of an image cannot be opened for writing: missing, read-only, or not a disk.',
+    hint: 'Check the device name in the plan, and whether the disk is write-protected.',
+  },
+  KND_DISK_WRITE: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The disk reported an error while it was written.',
+    hint: 'The disk is failing or was removed: check the kernel log and SMART. The disk was left unbootable.',
+  },
+  KND_IMAGE_CHANGED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The image on the server changed (other ETag, length or content) while it was being downloaded.',
+    hint: 'Run the action again; publish images under names that never change.',
+  },
+  KND_IMAGE_CONTRADICTION: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The image is not what the request says it is: format or compression differ.',
+    hint: 'The message names both; correct the workflow, or the file on the server.',
+  },
+  KND_IMAGE_CORRUPT: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The compressed data of the image is damaged.',
+    hint: 'Compare the file on the server with its published checksum.',
+  },
+  KND_IMAGE_HASH: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The image does not have the expected checksum.',
+    hint: 'Check the checksum in the workflow against the file on the server. The disk was left unbootable.',
+  },
+  KND_IMAGE_LENGTH: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The length of the image is not the one that was announced or expected.',
+    hint: 'Look at the Content-Length the server sends and at the expected length in the workflow.',
+  },
+  KND_IMAGE_MANIFEST: {
+    exit: 1,
+    retryable: false,
+    meaning: 'An image manifest is malformed, or does not belong to its image.',
+    hint: 'Make it again with “kindling image index” and publish both files together.',
+  },
+  KND_IMAGE_NEEDS_RANGES: {
+    exit: 3,
+    retryable: false,
+    meaning: 'This kind of image needs a server that answers Range requests.',
+    hint: 'Serve it with nginx, S3 or “kindling serve”, or publish a raw image compressed with zstd.',
+  },
+  KND_IMAGE_NOT_FOUND: {
+    exit: 1,
+    retryable: false,
+    meaning: 'No source has the image (404 or 410).',
+    hint: 'Check the address in the workflow.',
+  },
+  KND_IMAGE_REDIRECT: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The server redirects in circles, too often, or from https to http.',
+    hint: 'Name the final address in the workflow.',
+  },
+  KND_IMAGE_REFUSED: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The server refuses the request (401, 403 or another 4xx).',
+    hint: 'Check the credentials and headers of the image source.',
+  },
+  KND_IMAGE_SECTOR_SIZE: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The image’s partition table was made for another sector size than the disk has.',
+    hint: 'Use an image made for this sector size (512 or 4096), or reformat the namespace.',
+  },
+  KND_IMAGE_SERVER_ERROR: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The image server kept answering with 5xx.',
+    hint: 'Look at the server’s log.',
+  },
+  KND_IMAGE_SIGNATURE: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The image or its manifest is not signed by a trusted key.',
+    hint: 'Sign it with “kindling image sign”, or add the signer’s public key to the request.',
+  },
+  KND_IMAGE_STALLED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The download stood still, or nearly so, for longer than the stall timeout, again and again.',
+    hint: 'Check the link and the server; a slow but steady link needs no setting.',
+  },
+  KND_IMAGE_TLS: {
+    exit: 3,
+    retryable: false,
+    meaning: 'The server’s certificate is not accepted.',
+    hint: 'Give the site’s CA (TLS_CA_CERT), and check the node’s clock.',
+  },
+  KND_IMAGE_TOO_LARGE: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The image is larger than the disk.',
+    hint: 'Choose a larger disk or a smaller image.',
+  },
+  KND_IMAGE_TRUNCATED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The image ends too early.',
+    hint: 'The file on the server is incomplete: upload it again. The disk was left unbootable.',
+  },
+  KND_IMAGE_UNREACHABLE: {
+    exit: 1,
+    retryable: true,
+    meaning: 'No image source could be reached.',
+    hint: 'Check name resolution, routes, proxy settings and the server.',
+  },
+  KND_IMAGE_UNSUPPORTED: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The image uses a feature that cannot be streamed to a disk.',
+    hint: 'Convert it: qemu-img convert -O raw, then “kindling image index” or zstd.',
+  },
+
+  // --- set-up and builds ---
+  KND_BUILD_FAILED: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The agent executable or the Micro-OS could not be built.',
+    hint: 'The message names the step and the file; if nothing else helps, delete the build cache and try again.',
+  },
+  KND_BUILD_PACKAGE: {
+    exit: 3,
+    retryable: true,
+    meaning: 'A Debian package that becomes part of the Micro-OS could not be had.',
+    hint: 'Run apt-get update, check that the machine reaches its Debian mirror, then try again.',
+  },
+  KND_SETUP_FAILED: {
+    exit: 3,
+    retryable: false,
+    meaning: 'The machine could not be prepared.',
+    hint: 'The message names the package or program that is missing and how to get it.',
+  },
+  KND_TOOL_MISSING: {
+    exit: 3,
+    retryable: false,
+    meaning: 'A program that is needed is not installed.',
+    hint: 'Install the package that the message names.',
+  },
+
+  // --- network boot ---
+  KND_DHCP_MALFORMED: {
+    exit: 1,
+    retryable: false,
+    meaning: 'Bytes that came in on the DHCP port are not a DHCP packet. They were dropped.',
+    hint: 'Nothing to do, unless a machine of yours does not boot: then look at what sends them.',
+  },
+  KND_IPXE_UNAVAILABLE: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The iPXE binaries could not be had from Debian, or are not the ones that were pinned.',
+    hint: 'Check that this machine reaches its Debian mirror (apt-get update).',
+  },
+  KND_PXE_NO_INTERFACE: {
+    exit: 3,
+    retryable: false,
+    meaning: 'The network interface to serve on does not exist or has no IPv4 address.',
+    hint: 'The message lists the interfaces of this machine; name one of them.',
+  },
+  KND_PXE_PORT_TAKEN: {
+    exit: 3,
+    retryable: false,
+    meaning: 'Another program already listens on a DHCP, TFTP or HTTP port.',
+    hint: 'Stop the other server (often dnsmasq or tftpd), or choose another port or mode.',
+  },
+  KND_TFTP_MALFORMED: {
+    exit: 1,
+    retryable: false,
+    meaning:
+      'Bytes that came in on the TFTP port are not a TFTP packet. They were answered with an error and dropped.',
+    hint: 'Nothing to do, unless a machine of yours does not boot: then look at what sends them.',
+  },
+
+  // --- the orchestrator stub ---
+  KND_API_FORBIDDEN: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The token is valid but does not allow this call.',
+    hint: 'Use an operator’s token, or the token of the node that is concerned.',
+  },
+  KND_API_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The stub’s HTTP API was called with a body, query or path that its schema refuses.',
+    hint: 'The evidence lists every field that is wrong; /api/v1/openapi.json has the schema.',
+  },
+  KND_API_METHOD: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The address exists, but not for this HTTP method.',
+    hint: 'The Allow header names the methods.',
+  },
+  KND_API_NOT_FOUND: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The stub has nothing at this address.',
+    hint: '/api/v1/openapi.json lists every address of the API.',
+  },
+  KND_API_TOO_LARGE: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The body of a request is larger than the stub accepts.',
+    hint: 'Send less at once.',
+  },
+  KND_API_UNAUTHENTICATED: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The call carries no token, or one that is not valid (any more).',
+    hint: 'Send «Authorization: Bearer …» with the token from the state folder (operator-token) or a fresh access token.',
+  },
+  KND_CSV_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A file for bulk registration has rows that cannot be registered.',
+    hint: 'Each bad row is listed with its reason; correct them, nothing was imported.',
+  },
+  KND_NODE_CONFLICT: {
+    exit: 1,
+    retryable: false,
+    meaning: 'Another node is already registered with this UUID, serial or MAC.',
+    hint: 'Look it up with «kindling node show», correct or delete it.',
+  },
+  KND_NODE_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The details of a node cannot be used.',
+    hint: 'The message names the field.',
+  },
+  KND_NODE_STATE: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The node is not in a state that allows this.',
+    hint: '«kindling node show» tells its state and what it waits for.',
+  },
+  KND_NODE_UNKNOWN: {
+    exit: 1,
+    retryable: false,
+    meaning: 'No node has this id, name, UUID, serial or MAC.',
+    hint: '«kindling node list» shows every node.',
+  },
+  KND_PROFILE_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A profile cannot be used.',
+    hint: 'The message names the field.',
+  },
+  KND_PROFILE_UNKNOWN: {
+    exit: 1,
+    retryable: false,
+    meaning: 'There is no profile of this name.',
+    hint: '«kindling profile list» shows every profile.',
+  },
+  KND_STUB_LISTEN: {
+    exit: 3,
+    retryable: false,
+    meaning: 'The stub cannot listen on its port.',
+    hint: 'Choose another with --port, or stop what holds it.',
+  },
+  KND_STUB_STATE: {
+    exit: 3,
+    retryable: false,
+    meaning: 'The stub’s state folder cannot be used.',
+    hint: 'Give another with --state, or correct its owner and mode.',
+  },
+  KND_STUB_UNREACHABLE: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The stub does not answer.',
+    hint: 'Start it with «kindling serve», or name another with --server.',
+  },
+  KND_TEMPLATE_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A workflow template is not valid, or does not render with the values given.',
+    hint: 'The message names the line.',
+  },
+  KND_TEMPLATE_UNKNOWN: {
+    exit: 1,
+    retryable: false,
+    meaning: 'There is no workflow template of this name.',
+    hint: '«kindling workflow templates» shows every template.',
+  },
+  KND_WORKFLOW_STATE: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The workflow is not in a state that allows this.',
+    hint: '«kindling workflow show» tells its state.',
+  },
+  KND_WORKFLOW_UNKNOWN: {
+    exit: 1,
+    retryable: false,
+    meaning: 'There is no workflow of this id.',
+    hint: '«kindling workflow list» shows every workflow.',
+  },
+
+  // --- virtual machines ---
+  KND_VM_ENDED: {
+    exit: 1,
+    retryable: false,
+    meaning: 'A virtual machine (QEMU) did not start, or ended before what was waited for happened.',
+    hint: 'Read the last console lines and QEMU’s own message, which are part of this error.',
+  },
+
+  // --- standalone installer ---
+  KND_STANDALONE_CONFIG_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A standalone config file breaks a rule.',
+    hint: 'Correct what is printed with its line and column; docs/reference/standalone-config.md explains each code.',
+  },
+  KND_STICK_IMAGE: {
+    exit: 2,
+    retryable: false,
+    meaning:
+      'The operating system image or an artifact for a stick is missing, or is not the one that was meant.',
+    hint: 'Check image.file, image.sha256 and image.artifacts in the config file.',
+  },
+  KND_STICK_INVALID: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The payload of an installer stick cannot be read.',
+    hint: 'Write the stick again with the same version of Kindling.',
+  },
+  KND_STICK_MACHINE_REFUSED: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The stick’s configuration says that nothing is installed on this machine.',
+    hint: 'Take the stick out, or change the entry of this machine in nodes and write the stick again.',
+  },
+  KND_STICK_NOT_FOUND: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The machine was started from an installer stick that is no longer there.',
+    hint: 'Put the stick back in, directly into the machine, and start again.',
+  },
+  KND_STICK_SIGNATURE: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The contents of an installer stick are not signed by the key it was made with.',
+    hint: 'Do not use this stick; write it again.',
+  },
+  KND_STICK_TARGET_REFUSED: {
+    exit: 4,
+    retryable: false,
+    meaning: 'A stick is not written to this device: it is no stick, is in use, or is too small.',
+    hint: 'Give the whole device of a removable medium that is not mounted, or the name of an image file.',
+  },
+  KND_STICK_VERIFY: {
+    exit: 1,
+    retryable: false,
+    meaning: 'What was written to a stick does not read back.',
+    hint: 'The stick is worn out or smaller than it says. Take another one.',
+  },
+} as const satisfies Record<string, CodeEntry>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
