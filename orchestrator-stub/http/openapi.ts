@@ -98,7 +98,8 @@ function json(
     schemas[name + suffix] = moved(stripped(definition));
   const id = schema.meta()?.['id'];
   const body = moved(stripped(own));
-  if (typeof id !== 'string') return { 'application/json': { schema: body } };
+  // zod itself moves a schema with an id to the definitions where it is used more than once.
+  if (typeof id !== 'string' || '$ref' in own) return { 'application/json': { schema: body } };
   schemas[id + suffix] = body;
   return { 'application/json': { schema: { $ref: `#/components/schemas/${id}${suffix}` } } };
 }
