@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   Health,
@@ -130,6 +131,10 @@ describe('the OpenAPI document', () => {
 
   beforeAll(async () => {
     document = (await running.api('GET', '/api/v1/openapi.json', { token: null })).body;
+  });
+
+  test('is valid', async () => {
+    expect(await new Validator().validate(document)).toMatchObject({ valid: true });
   });
 
   test('is 3.1 and every reference leads somewhere', () => {
