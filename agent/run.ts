@@ -52,6 +52,7 @@ interface Agent {
   reporting: Reporting;
   inventory: Inventory;
   facts: () => NodeFacts;
+  journal: Journal;
   /** Once the node is onboarded. */
   credentials?: Credentials | undefined;
 }
@@ -83,10 +84,19 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     reporting.log.setBindings({ node: inventory.identity.nodeId });
     reportBootKpis(reporting.log, resolved.stamps, startedAt);
     const facts = () => decideNodeFacts(config, inventory.identity, networkInterfaces());
-    const agent: Agent = { options: { ...options, signal }, config, network, reporting, inventory, facts };
+    const journal = new Journal(join(config.stateFolder, 'journal.jsonl'));
+    const agent: Agent = {
+      options: { ...options, signal },
+      config,
+      network,
+      reporting,
+      inventory,
+      facts,
+      journal,
+    };
 
     void showToServer(agent);
-    const how = await onboardAndWork(agent);
+    const how = journal.pendingHandOver() ?? (await onboardAndWork(agent));
 
     if (how) {
       reporting.log.info(`handing over: ${how.kind}`);
@@ -201,7 +211,7 @@ async function work(agent: Agent, credentials: Credentials | undefined): Promise
     return await workUntilHandOver({
       server,
       executor: options.executor ?? createExecutor(front.rewrite),
-      journal: new Journal(join(config.stateFolder, 'journal.jsonl')),
+      journal: agent.journal,
       explain: (what, error) => explainCallError(network, endpoint, what, error),
       log,
       pollIntervalMs: config.pollInterval,

@@ -4,7 +4,7 @@ import { findBrokenRung } from './diagnose.ts';
 import { authorityOf, type Endpoint } from './endpoint.ts';
 import type { Network } from './network.ts';
 
-export function isServiceError(error: unknown): error is ServiceError {
+function isServiceError(error: unknown): error is ServiceError {
   return error instanceof Error && typeof (error as ServiceError).code === 'number' && 'details' in error;
 }
 

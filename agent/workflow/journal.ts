@@ -1,9 +1,14 @@
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { HandOver } from '../../protocol/action-events.ts';
 import type { StatusReport, Work } from './work.ts';
 
 /** How an action ended, as it is reported; kept until the server has it. */
-export type Outcome = Required<StatusReport> & { state: 'success' | 'failed' | 'timeout' };
+export type Outcome = Required<StatusReport> & {
+  state: 'success' | 'failed' | 'timeout';
+  /** What is to be done once the server knows. */
+  handOver?: HandOver;
+};
 
 /** What the journal knows about one action. */
 export interface JournalEntry {
@@ -25,6 +30,7 @@ type Line =
 export class Journal {
   readonly #path: string;
   readonly #entries = new Map<string, JournalEntry>();
+  #lastKey = '';
 
   constructor(path: string) {
     this.#path = path;
@@ -34,6 +40,12 @@ export class Journal {
 
   find(work: Work): JournalEntry | undefined {
     return this.#entries.get(keyOf(work));
+  }
+
+  /** The agent died between the server's acknowledgement and the hand-over: nobody else would do it. */
+  pendingHandOver(): HandOver | undefined {
+    const last = this.#entries.get(this.#lastKey);
+    return last?.isReported ? last.outcome?.handOver : undefined;
   }
 
   /** Notes the start and gives the number of this attempt. */
@@ -58,6 +70,7 @@ export class Journal {
   }
 
   #apply(line: Line): void {
+    this.#lastKey = line.key;
     if (line.event === 'started') {
       this.#entries.set(line.key, { attempt: line.attempt, isReported: false });
       return;

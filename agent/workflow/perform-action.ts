@@ -37,13 +37,13 @@ export async function performAction(work: Work, around: ActionSurroundings): Pro
   if (decision.kind === 'report-again') {
     log.info('this action ended before; reporting it again');
     await reportEnd(work, decision.outcome, { ...around, log });
-    return { state: decision.outcome.state };
+    return performed(decision.outcome);
   }
   if (decision.kind === 'interrupted') {
     const outcome = interrupted(work);
     journal.finished(work, outcome);
     await reportEnd(work, outcome, { ...around, log });
-    return { state: outcome.state };
+    return performed(outcome);
   }
   return runAndReport(work, { ...around, log });
 }
@@ -86,12 +86,17 @@ async function runAndReport(work: Work, around: ActionSurroundings): Promise<Per
     message: executed.message,
     startedAt,
     stoppedAt: Date.now(),
+    ...(executed.handOver ? { handOver: executed.handOver } : {}),
   };
   journal.finished(work, outcome);
   const level = outcome.state === 'success' ? 'info' : 'error';
   log[level]({ state: outcome.state, durationMs: outcome.stoppedAt - startedAt }, outcome.message);
   await reportEnd(work, outcome, { ...around, log });
-  return { state: outcome.state, ...(executed.handOver ? { handOver: executed.handOver } : {}) };
+  return performed(outcome);
+}
+
+function performed({ state, handOver }: Outcome): Performed {
+  return { state, ...(handOver ? { handOver } : {}) };
 }
 
 async function reportEnd(work: Work, outcome: Outcome, around: ActionSurroundings): Promise<void> {

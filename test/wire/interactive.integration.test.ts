@@ -1,45 +1,12 @@
-import { PassThrough } from 'node:stream';
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Console } from '../../agent/onboarding/console.ts';
-import { readTypedLine } from '../../agent/onboarding/typed-line.ts';
 import { waitFor } from '../../agent/system/wait.ts';
 import { type GrpcHost, startGrpcHost } from './reference/grpc-host.ts';
 import { type Keycloak, startKeycloak } from './reference/keycloak.ts';
 import { OnboardingManager, rows } from './reference/onboarding-manager.ts';
 import { MAC, removeFolder, startTestAgent, type TestAgent, UUID } from './reference/test-agent.ts';
+import { shown, signIn, TestConsole } from './reference/test-console.ts';
 import { TinkLegacyServer } from './reference/tink-legacy-server.ts';
-
-/** A console whose keyboard is in the test's hands. */
-class TestConsole implements Console {
-  readonly name: string;
-  readonly keyboard = new PassThrough();
-  screen = '';
-  isClosed = false;
-
-  constructor(name: string) {
-    this.name = name;
-  }
-
-  write(text: string): void {
-    this.screen += text;
-  }
-
-  readLine(options: { hasEcho: boolean; signal: AbortSignal }): Promise<string> {
-    return readTypedLine(this.keyboard, (text) => this.write(text), options);
-  }
-
-  close(): void {
-    this.isClosed = true;
-  }
-}
-
-const shown = (console: TestConsole, text: string, times: number) =>
-  waitFor(() => (console.screen.split(text).length > times ? true : undefined), {
-    name: `«${text}» on ${console.name}, which shows: ${console.screen}`,
-    timeoutMs: 5000,
-    intervalMs: 5,
-  });
 
 let keycloak: Keycloak;
 let manager: OnboardingManager;
@@ -85,13 +52,6 @@ function start(env: Record<string, string> = {}): TestAgent {
     options: { openConsoles: () => [serial, screen] },
   });
   return agent;
-}
-
-async function signIn(console: TestConsole, username: string, password: string, nth = 1): Promise<void> {
-  await shown(console, 'Username: ', nth);
-  console.keyboard.write(`${username}\r`);
-  await shown(console, 'Password: ', nth);
-  console.keyboard.write(`${password}\r`);
 }
 
 describe('interactive onboarding', () => {

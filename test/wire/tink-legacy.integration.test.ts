@@ -239,6 +239,21 @@ describe('an agent that was killed', () => {
     expect(tink.isDone).toBe(true);
   });
 
+  it('between the last acknowledgement and the hand-over still hands over when it is back', async () => {
+    const first = start({
+      options: {
+        handOver: async () => {
+          throw new Error('killed');
+        },
+      },
+    });
+    await expect(first.ended).rejects.toThrow('killed');
+    const second = start({ folder: first.folder });
+    await second.ended;
+    expect(second.handedOver).toEqual([{ kind: 'reboot' }]);
+    expect(second.executed).toEqual([]);
+  });
+
   it('runs an interrupted action again if it may be, and fails it with a code if not', async () => {
     const interrupted = async (mayRunAgain: boolean) => {
       tink.states = tink.states.map(() => State.PENDING);

@@ -13,7 +13,7 @@ import type { Inventory } from '../../../protocol/inventory.ts';
 export const MAC = '52:54:00:12:34:56';
 export const UUID = '4c4c4544-0035-3010-8056-b7c04f4a5931';
 
-export const inventory: Inventory = {
+const inventory: Inventory = {
   identity: {
     uuid: UUID,
     serial: '5VJ0X13',
