@@ -146,7 +146,7 @@ describe('non-interactive onboarding, by the rows of the reference server’s ta
     await first.ended;
     manager.rows = [rows.already];
     tink.states = tink.states.map(() => 0);
-    const second = start({ folder: first.folder });
+    const second = start({ folder: first.folder, flags: { 'state-folder': join(first.folder, 'new') } });
     await second.ended;
     expect(manager.requests).toHaveLength(1);
   });
@@ -158,7 +158,7 @@ describe('non-interactive onboarding, by the rows of the reference server’s ta
     keycloak.failures = [401];
     keycloak.revokeAll();
     tink.states = tink.states.map(() => 0);
-    const second = start({ folder: first.folder });
+    const second = start({ folder: first.folder, flags: { 'state-folder': join(first.folder, 'new') } });
     await second.ended;
     expect(manager.requests).toHaveLength(2);
     expect(second.lines.join('\n')).toContain('onboarding anew');
