@@ -37,6 +37,7 @@ export const DEBIAN_PACKAGES: readonly { name: string; reason: string }[] = [
 
   // standalone installer
   { name: 'openssl', reason: 'hashes the passwords of a standalone config (SHA-512 crypt)' },
+  { name: 'sbsigntool', reason: 'signs the boot program of a stick for Secure Boot' },
   { name: 'cloud-init', reason: 'cloud-init schema: the tests check what we render with the real program' },
   { name: 'util-linux', reason: 'loop devices and blkdiscard in the tests of the actions' },
   { name: 'procps', reason: 'pgrep: the tests look for processes an action left behind' },

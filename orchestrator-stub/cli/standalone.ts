@@ -40,6 +40,11 @@ export function defineStandalone(command: Command): void {
     .description('write an installer stick: to a USB device, or to an image file')
     .option('--strict', 'warnings are errors')
     .option('--key <file>', 'Ed25519 private key (PEM) to sign with; a new one for this stick if left out')
+    .option(
+      '--secure-boot-key <file>',
+      'private key (PEM) for Secure Boot; its certificate must be in the machines’ db',
+    )
+    .option('--secure-boot-certificate <file>', 'certificate (PEM) of that key')
     .option('--kernel-arguments <text>', 'further kernel arguments of the installer')
     .action(async (file, target, options) =>
       (await import('../../standalone/usb/command.ts')).usbCommand(file, target, options),

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { KindlingError } from '../../protocol/error.ts';
 import { step } from '../../setup/step.ts';
 import { readValidConfig } from '../commands.ts';
 import { collectBootFiles } from './boot-files.ts';
@@ -8,6 +9,8 @@ export interface UsbOptions {
   strict?: boolean;
   key?: string;
   kernelArguments?: string;
+  secureBootKey?: string;
+  secureBootCertificate?: string;
 }
 
 /** `kindling standalone usb`: a stick, or an image file of one, from a valid config. */
@@ -21,7 +24,8 @@ export async function usbCommand(configFile: string, target: string, options: Us
       privateKeyPem: options.key === undefined ? undefined : await readFile(options.key, 'utf8'),
       kernelArguments: options.kernelArguments,
       createdBy: 'kindling standalone usb',
-      bootFiles: collectBootFiles,
+      bootFiles: (kernelArguments) =>
+        collectBootFiles(kernelArguments, { secureBoot: secureBootOf(options) }),
       say,
     }),
   );
@@ -29,4 +33,10 @@ export async function usbCommand(configFile: string, target: string, options: Us
     `${target}: ${Math.ceil(summary.totalBytes / 1e6)} MB written and read back; ${summary.files} file(s), ${summary.machines} machine configuration(s)`,
   );
   console.log(`stick ${summary.stickId}, signed with key ${summary.publicKey}`);
+}
+
+function secureBootOf({ secureBootKey: key, secureBootCertificate: certificate }: UsbOptions) {
+  if (key === undefined && certificate === undefined) return undefined;
+  if (key !== undefined && certificate !== undefined) return { key, certificate };
+  throw new KindlingError('KND_USAGE', '--secure-boot-key and --secure-boot-certificate belong together');
 }

@@ -5,7 +5,7 @@ import { zstdCompress } from 'node:zlib';
 import { execa } from 'execa';
 import { encodeCpio } from '../../../initrd/cpio.ts';
 import { resolvePackages, unpackPackage } from '../../../initrd/debian/packages.ts';
-import { collectBootFiles } from '../../../standalone/usb/boot-files.ts';
+import { type BootOptions, collectBootFiles } from '../../../standalone/usb/boot-files.ts';
 import { makeFatImage } from '../../../standalone/usb/fat-image.ts';
 import { encodeGpt, type NewPartition } from '../../../standalone/usb/gpt.ts';
 
@@ -15,12 +15,11 @@ const MIB = 1024 * 1024;
  * The smallest operating system that can be installed and started: a boot partition whose kernel says TARGET-UP and switches
  * the machine off, under UEFI and BIOS, and an ext4 root that takes a cloud-init seed. Compressed.
  */
-export async function makeTargetImage(folder: string): Promise<string> {
-  const boot = await collectBootFiles('console=ttyS0');
-  const files = boot.files.map((file) =>
-    file.path === 'kindling/initramfs' ? { ...file, source: join(folder, 'target-initramfs') } : file,
-  );
-  await writeFile(join(folder, 'target-initramfs'), await tinyInitramfs());
+export async function makeTargetImage(
+  folder: string,
+  secureBoot?: BootOptions['secureBoot'],
+): Promise<string> {
+  const boot = await collectBootFiles('console=ttyS0', { initramfs: await tinyInitramfs(), secureBoot });
   const partition = (name: string, typeGuid: string, startMib: number, sizeMib: number): NewPartition => ({
     name,
     typeGuid,
@@ -33,7 +32,7 @@ export async function makeTargetImage(folder: string): Promise<string> {
   const sizeBytes = 82 * MIB;
 
   const espImage = join(folder, 'target-esp.img');
-  await makeFatImage(espImage, esp, 'TARGET', files);
+  await makeFatImage(espImage, esp, 'TARGET', boot.files);
   await execa(boot.syslinux, ['--install', espImage]);
   const rootFolder = join(folder, 'target-root');
   for (const name of ['etc/cloud/cloud.cfg.d', 'var/lib/cloud', 'opt', 'root']) {
