@@ -1,16 +1,22 @@
 import { KindlingError } from '../protocol/error.ts';
 import type { Action } from './action.ts';
+import { archive2disk } from './archive2disk/archive2disk.ts';
 import { bootOrder, efibootset } from './boot-order/boot-order.ts';
 import { cexec } from './cexec/cexec.ts';
 import { cloudInit } from './cloud-init/cloud-init.ts';
 import { eraseDisks } from './erase/erase-disks.ts';
 import { fetchfile } from './fetchfile/fetchfile.ts';
 import { firstBootReport } from './first-boot-report/first-boot-report.ts';
+import { grub2disk } from './grub2disk/grub2disk.ts';
 import { image2disk, iso2disk, qemuimg2disk } from './image2disk/image2disk.ts';
 import { oci2disk } from './image2disk/oci2disk.ts';
+import { kexec } from './kexec/kexec.ts';
 import { fdeDmv } from './microvisor/fde-dmv.ts';
 import { reboot } from './reboot.ts';
+import { rootio } from './rootio/rootio.ts';
 import { secureBootFlag } from './secure-boot-flag.ts';
+import { slurp } from './slurp/slurp.ts';
+import { kernelupgrd } from './ubuntu/kernelupgrd.ts';
 import { writefile } from './writefile/writefile.ts';
 
 /** Every action Kindling runs natively, in the order of the reference page. */
@@ -21,14 +27,20 @@ export const CATALOG: readonly Action[] = [
   qemuimg2disk,
   iso2disk,
   oci2disk,
+  archive2disk,
+  rootio,
   writefile,
   fetchfile,
   cexec,
   cloudInit,
   firstBootReport,
+  kernelupgrd,
   fdeDmv,
   efibootset,
   bootOrder,
+  grub2disk,
+  slurp,
+  kexec,
   reboot,
 ].map((action) => action as unknown as Action);
 

@@ -193,11 +193,23 @@ export const ERROR_CODES = {
     meaning: 'The name of a container image cannot be read.',
     hint: 'Write it as registry/repository:tag or registry/repository@sha256:….',
   },
+  KND_KERNEL_NONE: {
+    exit: 1,
+    retryable: false,
+    meaning: 'There is no kernel to start on the partition.',
+    hint: 'Name it with KERNEL_PATH, or the right partition with BLOCK_DEVICE.',
+  },
   KND_LOADER_NONE: {
     exit: 1,
     retryable: false,
     meaning: 'The boot loader that was named is not on the EFI system partition.',
     hint: 'Name one of those the message lists, or leave BOOT_LOADER out.',
+  },
+  KND_METADATA_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The metadata of the machine cannot be used.',
+    hint: 'Correct it in the metadata service; the message names what is wrong.',
   },
   KND_MOUNT_BUSY: {
     exit: 1,
@@ -283,6 +295,12 @@ export const ERROR_CODES = {
     retryable: false,
     meaning: 'Secure Boot is on where the profile wants it off, or off where it wants it on.',
     hint: 'Change it in the firmware set-up, or choose a profile that fits.',
+  },
+  KND_UPLOAD_FAILED: {
+    exit: 1,
+    retryable: false,
+    meaning: 'An image could not be uploaded.',
+    hint: 'Look at the log of the server that should take it.',
   },
 
   // --- boot, identity and inventory ---

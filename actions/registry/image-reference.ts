@@ -22,7 +22,10 @@ export function parseImageReference(text: string): ImageReference {
   const colon = path.lastIndexOf(':');
   const repository = (colon < 0 ? path : path.slice(0, colon)).toLowerCase();
   const tag = colon < 0 ? 'latest' : path.slice(colon + 1);
-  const isValid = /^[a-z0-9]+([._/-]+[a-z0-9]+)*$/.test(repository) && /^[\w][\w.-]*$/.test(tag);
+  const isValid =
+    (!hasRegistry || /^[a-zA-Z0-9[]/.test(first)) &&
+    /^[a-z0-9]+([._/-]+[a-z0-9]+)*$/.test(repository) &&
+    /^[\w][\w.-]*$/.test(tag);
   if (!isValid || (digest !== undefined && !/^sha256:[0-9a-f]{64}$/.test(digest))) {
     throw new KindlingError('KND_IMAGE_REFERENCE', `"${text}" is not the name of an image`);
   }

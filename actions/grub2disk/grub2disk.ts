@@ -1,0 +1,48 @@
+import { defineAction } from '../action.ts';
+import { enterRoot } from '../cexec/enter-root.ts';
+import { findTargetFilesystem } from '../disks/target-filesystem.ts';
+import { lineLogger } from '../line-logger.ts';
+import { mountFilesystem } from '../mounts/mount.ts';
+
+export const grub2disk = defineAction({
+  name: 'grub2disk',
+  aliases: ['install-grub'],
+  summary: 'Installs GRUB on a disk with the tools of the installed system',
+  destroysData: false,
+  mayRunAgain: true,
+  parameters: {
+    GRUB_INSTALL_PATH: {
+      type: 'absolute-path',
+      description: 'The root partition; without it that of the target disk',
+    },
+    GRUB_DISK: {
+      type: 'absolute-path',
+      description: 'The disk GRUB boots from; without it the one the root is on',
+    },
+    FS_TYPE: { type: 'text', description: 'Filesystem type; without it what is found there' },
+  },
+  async run(variables, context) {
+    const target = await findTargetFilesystem(context, variables.GRUB_INSTALL_PATH);
+    const disk = variables.GRUB_DISK ?? target.disk?.path ?? target.device;
+    if (context.isDryRun) return { summary: `would install GRUB on ${disk}` };
+    const mounted = await mountFilesystem(context, target.device, {
+      fsType: variables.FS_TYPE ?? target.fsType,
+    });
+    const root = await enterRoot(context, mounted.target, { lendResolvConf: false });
+    for (const command of [
+      ['grub-install', disk],
+      ['grub-mkconfig', '-o', '/boot/grub/grub.cfg'],
+    ]) {
+      const logger = lineLogger(context);
+      await context
+        .run('chroot', [mounted.target, ...command], {
+          env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' },
+          onOutput: logger.onOutput,
+        })
+        .finally(logger.end);
+    }
+    await root.leave();
+    await mounted.unmount();
+    return { summary: `installed GRUB on ${disk}` };
+  },
+});

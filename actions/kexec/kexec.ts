@@ -1,0 +1,86 @@
+import { copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { KindlingError } from '../../protocol/error.ts';
+import { defineAction } from '../action.ts';
+import { findTargetFilesystem } from '../disks/target-filesystem.ts';
+import { mountFilesystem } from '../mounts/mount.ts';
+import { pathInRoot } from '../target-root/path-in-root.ts';
+import { type BootEntry, firstGrubEntry } from './grub-config.ts';
+
+export const kexec = defineAction({
+  name: 'kexec',
+  aliases: [],
+  summary: 'Starts the installed kernel without going through the firmware, once the server knows',
+  destroysData: false,
+  mayRunAgain: true,
+  parameters: {
+    BLOCK_DEVICE: {
+      type: 'absolute-path',
+      description: 'The partition with the kernel; without it the root partition of the target disk',
+    },
+    FS_TYPE: { type: 'text', description: 'Filesystem type; without it what is found there' },
+    KERNEL_PATH: { type: 'text', description: 'Kernel on it; without it the first entry of grub.cfg' },
+    INITRD_PATH: {
+      type: 'text',
+      description: 'Initramfs on it; several separated by commas or blanks are joined',
+    },
+    CMD_LINE: { type: 'text', description: 'Kernel command line; without it that of grub.cfg' },
+    GRUBCFG_PATH: { type: 'text', default: 'boot/grub/grub.cfg', description: 'Where grub.cfg is' },
+  },
+  notes: [
+    'The kernel is loaded by the action and started by the agent when the server has acknowledged its success: there is no race with the report.',
+  ],
+  async run(variables, context) {
+    const target = await findTargetFilesystem(context, variables.BLOCK_DEVICE);
+    const mounted = await mountFilesystem(context, target.device, {
+      fsType: variables.FS_TYPE ?? target.fsType,
+      isReadOnly: true,
+    });
+    const inTarget = (file: string) => pathInRoot(mounted.target, `/${file}`);
+    const grub = await readFile(await inTarget(variables.GRUBCFG_PATH), 'utf8').catch(() => '');
+    const entry: BootEntry = {
+      ...(firstGrubEntry(grub) ?? { kernel: '', initrds: [], commandLine: '' }),
+      ...(variables.KERNEL_PATH ? { kernel: variables.KERNEL_PATH, initrds: [] } : {}),
+      ...(variables.INITRD_PATH ? { initrds: variables.INITRD_PATH.split(/[\s,]+/).filter(Boolean) } : {}),
+      ...(variables.CMD_LINE ? { commandLine: variables.CMD_LINE } : {}),
+    };
+    const kernel = entry.kernel === '' ? '' : await inTarget(entry.kernel);
+    const isThere =
+      kernel !== '' &&
+      (await stat(kernel).then(
+        (stats) => stats.isFile(),
+        () => false,
+      ));
+    if (!isThere) {
+      throw new KindlingError(
+        'KND_KERNEL_NONE',
+        `${target.device} has no kernel ${entry.kernel || `(no KERNEL_PATH, and ${variables.GRUBCFG_PATH} names none)`}`,
+      );
+    }
+    const summary = `${entry.kernel} with ${entry.initrds.join(', ') || 'no initramfs'} and "${entry.commandLine}"`;
+    if (context.isDryRun) return { summary: `would start ${summary}` };
+    const folder = await mkdtemp(path.join(tmpdir(), 'kindling-kexec-'));
+    try {
+      const initrd = path.join(folder, 'initrd');
+      await joinFiles(await Promise.all(entry.initrds.map(inTarget)), initrd);
+      await copyFile(kernel, path.join(folder, 'kernel'));
+      await mounted.unmount();
+      const withInitrd = entry.initrds.length > 0 ? [`--initrd=${initrd}`] : [];
+      await context.run('kexec', [
+        '-l',
+        path.join(folder, 'kernel'),
+        ...withInitrd,
+        `--command-line=${entry.commandLine}`,
+      ]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+    return { summary: `loaded ${summary}`, handOver: { kind: 'kexec' } };
+  },
+});
+
+async function joinFiles(files: readonly string[], joined: string): Promise<void> {
+  await writeFile(joined, '');
+  for (const file of files) await writeFile(joined, await readFile(file), { flag: 'a' });
+}

@@ -1,0 +1,221 @@
+import { randomUUID } from 'node:crypto';
+import { access, mkdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { waitFor } from '../../agent/system/wait.ts';
+import { KindlingError } from '../../protocol/error.ts';
+import type { Disk } from '../../protocol/inventory.ts';
+import { type ActionContext, type ActionResult, defineAction } from '../action.ts';
+import { BlockDevice } from '../disks/block-device.ts';
+import { chooseTargetDisk } from '../disks/choose-target.ts';
+import { encodeGpt } from '../disks/gpt-writer.ts';
+import { partitionPath } from '../disks/partition-paths.ts';
+import { announcePlan, CONSENT_PARAMETERS, planFor } from '../disks/plan.ts';
+import { eraseDisk } from '../erase/erase-disk.ts';
+import { httpGet } from '../registry/http-get.ts';
+import {
+  formatCommand,
+  parseMetadata,
+  planPartitions,
+  type RootioDisk,
+  type RootioStorage,
+} from './storage.ts';
+
+/** Where «mount» puts the filesystems, for the actions that follow. */
+const MOUNT_ROOT = '/mnt';
+
+export const rootio = defineAction({
+  name: 'rootio',
+  aliases: ['disk-partition'],
+  summary: 'Partitions, formats, mounts or wipes disks as the metadata of the machine says',
+  destroysData: true,
+  mayRunAgain: true,
+  parameters: {
+    MIRROR_HOST: { type: 'text', description: 'Host of the metadata service' },
+    METADATA_SERVICE_PORT: { type: 'integer', default: 50061, min: 1, max: 65535, description: 'Its port' },
+    JSON_FILE: { type: 'absolute-path', description: 'Metadata from a file instead' },
+    TEST: { type: 'flag', description: 'Accepted with JSON_FILE, as in the reference' },
+    MBR: { type: 'flag', description: 'Refused: Kindling writes GUID partition tables' },
+    ...CONSENT_PARAMETERS,
+  },
+  notes: [
+    'The command of the action says what to do: `partition`, `format`, `mount` or `wipe`. Sizes are in sectors of 512 bytes, 0 is the rest of the disk; the labels SWAP, BIOS and EFI set the type. What fails, fails: the reference only logs it and ends with success.',
+  ],
+  async run(variables, context) {
+    const [command = ''] = context.args;
+    if (variables.MBR)
+      throw new KindlingError('KND_ACTION_VARIABLES', 'rootio: MBR partition tables are not supported');
+    if (!['partition', 'format', 'mount', 'wipe'].includes(command)) {
+      throw new KindlingError(
+        'KND_ACTION_VARIABLES',
+        `rootio: "${command}" is none of partition, format, mount, wipe`,
+      );
+    }
+    const storage = parseMetadata(await fetchMetadata(variables, context));
+    if (command === 'partition') return partition(storage, variables, context);
+    if (command === 'wipe') return wipe(storage, variables, context);
+    return command === 'format' ? format(storage, context) : mount(storage, context);
+  },
+});
+
+interface RootioVariables {
+  MIRROR_HOST: string | undefined;
+  METADATA_SERVICE_PORT: number;
+  JSON_FILE: string | undefined;
+  KINDLING_REQUIRE_CONSENT: 'never' | 'non-empty' | 'always';
+  KINDLING_CONSENT: string | undefined;
+}
+
+async function fetchMetadata(
+  { MIRROR_HOST, METADATA_SERVICE_PORT, JSON_FILE }: RootioVariables,
+  { signal }: ActionContext,
+): Promise<string> {
+  if (JSON_FILE !== undefined) return readFile(JSON_FILE, 'utf8');
+  if (MIRROR_HOST === undefined)
+    throw new KindlingError('KND_ACTION_VARIABLES', 'rootio: MIRROR_HOST is required');
+  const response = await httpGet(new URL(`http://${MIRROR_HOST}:${METADATA_SERVICE_PORT}/metadata`), {
+    signal,
+  });
+  const body = await text(response);
+  if (response.statusCode === 200) return body;
+  throw new KindlingError('KND_METADATA_INVALID', `the metadata service answered ${response.statusCode}`, {
+    retryable: true,
+  });
+}
+
+/** The disks the metadata names, as the inventory knows them, with the plan announced. */
+async function plannedDisks(
+  storage: RootioStorage,
+  purpose: string,
+  variables: RootioVariables,
+  context: ActionContext,
+): Promise<{ wanted: RootioDisk; disk: Disk }[]> {
+  const disks = await context.machine.listDisks();
+  const pairs = storage.disks.map((wanted) => ({
+    wanted,
+    disk: chooseTargetDisk(disks, { device: wanted.device }).disk,
+  }));
+  if (pairs.length === 0) throw new KindlingError('KND_METADATA_INVALID', 'the metadata names no disks');
+  const plan = planFor(
+    purpose,
+    pairs.map(({ disk }) => disk),
+    [],
+  );
+  announcePlan(context, plan, {
+    policy: variables.KINDLING_REQUIRE_CONSENT,
+    given: variables.KINDLING_CONSENT,
+  });
+  return pairs;
+}
+
+async function partition(
+  storage: RootioStorage,
+  variables: RootioVariables,
+  context: ActionContext,
+): Promise<ActionResult> {
+  const pairs = await plannedDisks(storage, 'partition', variables, context);
+  const layouts = pairs.map(({ wanted, disk }) => ({
+    disk,
+    partitions: planPartitions(wanted, { sizeBytes: disk.sizeBytes, sectorBytes: disk.logicalSectorBytes }),
+  }));
+  // All are encoded before the first is written: a mistake on the second disk must not cost the first.
+  const tables = layouts.map(({ disk, partitions }) => ({
+    disk,
+    partitions,
+    pieces: encodeGpt({
+      diskGuid: randomUUID(),
+      sectorBytes: disk.logicalSectorBytes,
+      sizeBytes: disk.sizeBytes,
+      partitions,
+    }),
+  }));
+  if (context.isDryRun) return { summary: `would partition ${pairs.length} disks` };
+  for (const { disk, partitions, pieces } of tables) {
+    {
+      await using device = await BlockDevice.open(disk.path);
+      for (const { offset, bytes } of pieces) await device.writeAt(offset, bytes);
+      await device.sync();
+    }
+    await context.run('blockdev', ['--rereadpt', disk.path], {
+      okExitCodes: disk.kind === 'loop' ? [0, 1] : [0],
+    });
+    if (disk.kind !== 'loop')
+      await waitForAll(
+        partitions.map(({ number }) => partitionPath(disk.path, number)),
+        context,
+      );
+  }
+  return { summary: `partitioned ${tables.map(({ disk }) => disk.path).join(', ')}` };
+}
+
+async function waitForAll(paths: readonly string[], context: ActionContext): Promise<void> {
+  await waitFor(
+    async () => {
+      const there = await Promise.all(
+        paths.map((file) =>
+          access(file).then(
+            () => true,
+            () => false,
+          ),
+        ),
+      );
+      return there.every(Boolean) ? true : undefined;
+    },
+    {
+      name: `the partitions ${paths.join(', ')}`,
+      timeoutMs: 20_000,
+      signal: context.signal,
+      code: 'KND_PARTITIONS_MISSING',
+    },
+  );
+}
+
+async function wipe(
+  storage: RootioStorage,
+  variables: RootioVariables,
+  context: ActionContext,
+): Promise<ActionResult> {
+  const pairs = await plannedDisks(storage, 'wipe', variables, context);
+  if (context.isDryRun) return { summary: `would wipe ${pairs.length} disks` };
+  for (const { disk } of pairs) {
+    await eraseDisk(
+      { disk, method: 'quick', samples: 2 },
+      {
+        ...context,
+        onProgress: (stage) => context.emit({ type: 'progress', stage: `wiping ${disk.name}: ${stage}` }),
+      },
+    );
+  }
+  return { summary: `wiped ${pairs.map(({ disk }) => disk.path).join(', ')}` };
+}
+
+async function format(storage: RootioStorage, context: ActionContext): Promise<ActionResult> {
+  const commands = storage.filesystems.map(({ mount: { device, format: kind, create } }) => {
+    const command = formatCommand(kind, create.options, device);
+    if (!command)
+      throw new KindlingError('KND_METADATA_INVALID', `${device}: there is no filesystem "${kind}"`);
+    return command;
+  });
+  if (context.isDryRun)
+    return { summary: commands.map(([program, args]) => [program, ...args].join(' ')).join('; ') };
+  for (const [program, args] of commands) await context.run(program, args);
+  return { summary: `formatted ${commands.length} filesystems` };
+}
+
+/** Mounts stay after the action, because that is what it is for; the shortest path first, so that each lies on the one above. */
+async function mount(storage: RootioStorage, context: ActionContext): Promise<ActionResult> {
+  const wanted = storage.filesystems
+    .map(({ mount: each }) => each)
+    .filter(({ point, format: kind }) => point !== '' && kind !== 'swap')
+    .sort((a, b) => a.point.length - b.point.length);
+  if (context.isDryRun)
+    return {
+      summary: `would mount ${wanted.map(({ device, point }) => `${device} on ${MOUNT_ROOT}${point}`).join(', ')}`,
+    };
+  for (const { device, format: kind, point } of wanted) {
+    const target = path.join(MOUNT_ROOT, point);
+    await mkdir(target, { recursive: true });
+    await context.run('mount', ['-t', kind, device, target]);
+  }
+  return { summary: `mounted ${wanted.length} filesystems below ${MOUNT_ROOT}` };
+}

@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto';
+import * as z from 'zod/mini';
+import type { PartitionEntry } from '../../agent/system/partition-table.ts';
+import { KindlingError } from '../../protocol/error.ts';
+import { usableRange } from '../disks/gpt-writer.ts';
+
+const whole = z.pipe(
+  z.union([z.number(), z.string()]),
+  z.transform((value) => Number(value)),
+);
+
+/** The part of Hegel's (Tootles') metadata that rootio reads; both spellings that have been in use. */
+const Storage = z.object({
+  disks: z._default(
+    z.array(
+      z.object({
+        device: z.string(),
+        wipe_table: z.optional(z.boolean()),
+        wipeTable: z.optional(z.boolean()),
+        partitions: z._default(
+          z.array(
+            z.object({ label: z.string(), number: whole, size: whole, type_guid: z.optional(z.string()) }),
+          ),
+          [],
+        ),
+      }),
+    ),
+    [],
+  ),
+  filesystems: z._default(
+    z.array(
+      z.object({
+        mount: z.object({
+          device: z.string(),
+          format: z.string(),
+          point: z._default(z.string(), ''),
+          create: z._default(z.object({ options: z._default(z.array(z.string()), []) }), { options: [] }),
+        }),
+      }),
+    ),
+    [],
+  ),
+});
+const Metadata = z.object({ metadata: z.object({ instance: z.object({ storage: Storage }) }) });
+
+export type RootioStorage = z.infer<typeof Storage>;
+export type RootioDisk = RootioStorage['disks'][number];
+
+export function parseMetadata(json: string): RootioStorage {
+  let document: unknown;
+  try {
+    document = JSON.parse(json);
+  } catch (cause) {
+    throw new KindlingError('KND_METADATA_INVALID', 'the metadata is not JSON', { cause });
+  }
+  const parsed = Metadata.safeParse(document);
+  if (parsed.success) return parsed.data.metadata.instance.storage;
+  throw new KindlingError(
+    'KND_METADATA_INVALID',
+    `the metadata has no usable storage: ${z.prettifyError(parsed.error)}`,
+  );
+}
+
+const MIB = 2 ** 20;
+/** Labels that set the type of a GPT partition, as in the reference. */
+const TYPES: Record<string, string> = {
+  SWAP: '0657fd6d-a4ab-43c4-84e5-0933c84b4f4f',
+  BIOS: '21686148-6449-6e6f-744e-656564454649',
+  EFI: 'c12a7328-f81f-11d2-ba4b-00a0c93ec93b',
+};
+const LINUX = '0fc63daf-8483-4772-8e79-3d69d8477de4';
+
+/** Partitions for a disk: sizes are in sectors of 512 bytes, 0 is the rest of the disk, each starts on a whole MiB. */
+export function planPartitions(
+  { device, partitions }: RootioDisk,
+  disk: { sizeBytes: number; sectorBytes: number },
+  newGuid: () => string = randomUUID,
+): PartitionEntry[] {
+  let next = MIB;
+  const { end } = usableRange(disk);
+  return partitions
+    .toSorted((a, b) => a.number - b.number)
+    .map(({ label, number, size, type_guid }, index, all) => {
+      if (size === 0 && index !== all.length - 1) {
+        throw new KindlingError(
+          'KND_PARTITION_LAYOUT',
+          `partition ${number} of ${device} takes the rest of the disk, but others follow`,
+        );
+      }
+      const startBytes = next;
+      const wanted = size === 0 ? Math.floor((end - startBytes) / MIB) * MIB : size * 512;
+      const sizeBytes = Math.ceil(wanted / disk.sectorBytes) * disk.sectorBytes;
+      next = Math.ceil((startBytes + sizeBytes) / MIB) * MIB;
+      return {
+        number,
+        startBytes,
+        sizeBytes,
+        type: type_guid ?? TYPES[label] ?? LINUX,
+        partUuid: newGuid(),
+        partLabel: label,
+      };
+    });
+}
+
+/** The command that makes a filesystem; undefined for one that is not known. */
+export function formatCommand(
+  format: string,
+  options: readonly string[],
+  device: string,
+): [string, string[]] | undefined {
+  switch (format) {
+    case 'swap':
+      return ['mkswap', [...options, device]];
+    case 'ext2':
+    case 'ext3':
+    case 'ext4':
+      return ['mke2fs', ['-t', format, '-F', ...options, device]];
+    case 'vfat':
+      return ['mkfs.vfat', [...options, device]];
+    case 'xfs':
+      return ['mkfs.xfs', ['-f', ...options, device]];
+    default:
+      return undefined;
+  }
+}

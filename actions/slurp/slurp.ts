@@ -1,0 +1,102 @@
+import { open, stat } from 'node:fs/promises';
+import http from 'node:http';
+import https from 'node:https';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { KindlingError } from '../../protocol/error.ts';
+import { type ActionContext, defineAction } from '../action.ts';
+
+const PIECE = 4 * 2 ** 20;
+
+export const slurp = defineAction({
+  name: 'slurp',
+  aliases: [],
+  summary: 'Uploads a disk or partition as an image',
+  destroysData: false,
+  mayRunAgain: true,
+  parameters: {
+    SOURCE_DISK: { type: 'absolute-path', required: true, description: 'The disk or partition' },
+    DEST_URL: {
+      type: 'url',
+      required: true,
+      description: 'Where it is posted, as multipart form field BootyImage',
+    },
+    IMG_NAME: {
+      type: 'text',
+      required: true,
+      pattern: /^[\w.-]+$/,
+      description: 'Name of the image; .img (and .gz) is added',
+    },
+    COMPRESSED: { type: 'boolean', default: false, description: 'Compress with gzip' },
+  },
+  notes: [
+    'An upload that the server does not accept is a failure; the reference does not look at the answer.',
+  ],
+  async run({ SOURCE_DISK, DEST_URL, IMG_NAME, COMPRESSED }, context) {
+    const source = await stat(SOURCE_DISK).catch(() => undefined);
+    if (!source?.isBlockDevice())
+      throw new KindlingError('KND_DISK_NOT_FOUND', `${SOURCE_DISK} is not a block device of this machine`);
+    const name = `${IMG_NAME}.img${COMPRESSED ? '.gz' : ''}`;
+    if (context.isDryRun) return { summary: `would upload ${SOURCE_DISK} as ${name}` };
+    const bytes = await upload(new URL(DEST_URL), name, SOURCE_DISK, COMPRESSED, context);
+    return { summary: `uploaded ${bytes} bytes of ${SOURCE_DISK} as ${name}`, data: { bytes } };
+  },
+});
+
+async function upload(
+  url: URL,
+  name: string,
+  device: string,
+  isCompressed: boolean,
+  context: ActionContext,
+): Promise<number> {
+  const boundary = 'kindling-image-boundary';
+  const request = (url.protocol === 'https:' ? https : http).request(url, {
+    method: 'POST',
+    headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
+    signal: context.signal,
+  });
+  const answered = new Promise<http.IncomingMessage>((resolve, reject) => {
+    request.on('response', resolve);
+    request.on('error', reject);
+  });
+  let bytes = 0;
+  async function* image() {
+    await using handle = await open(device, 'r');
+    for (;;) {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(PIECE), 0, PIECE, bytes);
+      if (bytesRead === 0) return;
+      bytes += bytesRead;
+      context.emit({ type: 'progress', stage: 'uploading', figures: { bytesRead: bytes } });
+      yield buffer.subarray(0, bytesRead);
+    }
+  }
+  async function* body() {
+    yield Buffer.from(
+      `--${boundary}\r\nContent-Disposition: form-data; name="BootyImage"; filename="${name}"\r\nContent-Type: application/octet-stream\r\n\r\n`,
+    );
+    yield* isCompressed ? Readable.from(image()).compose(createGzip()) : image();
+    yield Buffer.from(`\r\n--${boundary}--\r\n`);
+  }
+  try {
+    await Promise.all([pipeline(body, request), answered]);
+  } catch (cause) {
+    context.signal.throwIfAborted();
+    throw new KindlingError('KND_UPLOAD_FAILED', `${url.host} does not take the image`, {
+      cause,
+      retryable: true,
+    });
+  }
+  const response = await answered;
+  const { statusCode = 0 } = response;
+  const said = await text(response);
+  if (statusCode < 200 || statusCode >= 300) {
+    throw new KindlingError(
+      'KND_UPLOAD_FAILED',
+      `${url.host} answered ${statusCode} to the upload: ${said.slice(0, 200)}`,
+    );
+  }
+  return bytes;
+}

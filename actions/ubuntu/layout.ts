@@ -1,0 +1,104 @@
+import type { PartitionEntry } from '../../agent/system/partition-table.ts';
+import { usableRange } from '../disks/gpt-writer.ts';
+
+const MIB = 2 ** 20;
+const GIB = 2 ** 30;
+const LINUX = '0fc63daf-8483-4772-8e79-3d69d8477de4';
+const SWAP = '0657fd6d-a4ab-43c4-84e5-0933c84b4f4f';
+const LVM = 'e6d6d379-f507-44c2-a23c-238f2a3df928';
+/** Less than this for the node's own data is not worth a partition. */
+const SMALLEST_DATA = GIB;
+
+export interface UbuntuLayoutRequest {
+  sizeBytes: number;
+  sectorBytes: number;
+  partitions: readonly PartitionEntry[];
+  rootNumber: number;
+  rootGigabytes: number;
+  ramBytes: number;
+  otherDisks: number;
+  lvmGigabytes: number;
+  newGuid: () => string;
+}
+
+export type UbuntuLayout =
+  | { kind: 'done already' }
+  /** Nothing is changed; the root grows into the rest of the disk at its first boot. */
+  | { kind: 'leave'; reason: string }
+  | {
+      kind: 'split';
+      partitions: PartitionEntry[];
+      root: PartitionEntry;
+      data: PartitionEntry;
+      swap: PartitionEntry;
+      lvm?: PartitionEntry;
+    };
+
+/** The disk of a mutable node: a root of fixed size, swap, room for the cluster's data, and maybe a volume group (emf.md 4.9). */
+export function planUbuntuLayout(request: UbuntuLayoutRequest): UbuntuLayout {
+  const { partitions, rootNumber } = request;
+  if (partitions.some(({ partLabel }) => partLabel === 'data_persistent')) return { kind: 'done already' };
+  const root = partitions.find(({ number }) => number === rootNumber);
+  const begun = root && resume(partitions, root);
+  if (begun) return begun;
+  if (!root) return { kind: 'leave', reason: `there is no partition ${rootNumber}` };
+  if (partitions.some(({ startBytes }) => startBytes > root.startBytes)) {
+    return { kind: 'leave', reason: 'the root is not the last partition, so it cannot grow' };
+  }
+  const ramGib = request.ramBytes / GIB;
+  const swapGib =
+    request.otherDisks === 0
+      ? Math.max(1, Math.round(Math.sqrt(ramGib)))
+      : Math.min(128, Math.max(1, ramGib / 2));
+  const lvmBytes = request.otherDisks === 0 && request.lvmGigabytes >= 1 ? request.lvmGigabytes * GIB : 0;
+  const rootBytes = Math.max(request.rootGigabytes * GIB, root.sizeBytes);
+  const end = toMib(usableRange(request).end);
+  const swapStart = end - lvmBytes - toMib(swapGib * GIB);
+  const dataStart = toMib(root.startBytes + rootBytes + MIB - 1);
+  if (swapStart - dataStart < SMALLEST_DATA) {
+    return {
+      kind: 'leave',
+      reason: `the disk is too small for a root of ${request.rootGigabytes} GiB, swap and data`,
+    };
+  }
+  let next = 1;
+  const part = (partLabel: string, type: string, startBytes: number, endBytes: number): PartitionEntry => {
+    while (partitions.some(({ number }) => number === next)) next++;
+    return {
+      number: next++,
+      partLabel,
+      type,
+      startBytes,
+      sizeBytes: endBytes - startBytes,
+      partUuid: request.newGuid(),
+    };
+  };
+  const grown = { ...root, sizeBytes: dataStart - root.startBytes };
+  const swap = part('swap', SWAP, swapStart, end - lvmBytes);
+  const data = part('data_persistent', LINUX, dataStart, swapStart);
+  const lvm = lvmBytes > 0 ? part('lvm', LVM, end - lvmBytes, end) : undefined;
+  const others = partitions.filter(({ number }) => number !== rootNumber);
+  return {
+    kind: 'split',
+    partitions: [...others, grown, swap, data, ...(lvm ? [lvm] : [])].sort((a, b) => a.number - b.number),
+    root: grown,
+    data,
+    swap,
+    ...(lvm ? { lvm } : {}),
+  };
+}
+
+/** The name of the data partition until everything on the new partitions is in place. */
+export const UNFINISHED = 'kindling_new';
+
+/** A run that was killed: the same partitions with the same GUIDs, which may be in fstab already. */
+function resume(partitions: readonly PartitionEntry[], root: PartitionEntry): UbuntuLayout | undefined {
+  const find = (label: string) => partitions.find(({ partLabel }) => partLabel === label);
+  const [unfinished, swap, lvm] = [find(UNFINISHED), find('swap'), find('lvm')];
+  if (!unfinished || !swap) return undefined;
+  const data = { ...unfinished, partLabel: 'data_persistent' };
+  const all = partitions.map((part) => (part === unfinished ? data : part));
+  return { kind: 'split', partitions: all, root, data, swap, ...(lvm ? { lvm } : {}) };
+}
+
+const toMib = (bytes: number) => Math.floor(bytes / MIB) * MIB;

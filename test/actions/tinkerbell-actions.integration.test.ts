@@ -1,0 +1,235 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { execa } from 'execa';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BlockDevice } from '../../actions/disks/block-device.ts';
+import { performAction } from '../../actions/perform-action.ts';
+import { runAction } from '../../actions/run-action.ts';
+import { machine } from '../../agent/machine.ts';
+import { readPartitionTable } from '../../agent/system/partition-table.ts';
+import { ext4Disk, type LoopDisk, loopDisk, withMounted } from './loop-disk.ts';
+import { tarOf } from './registry/test-registry.ts';
+
+let folder: string;
+let disk: LoopDisk;
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'kindling-tink-'));
+  disk = await ext4Disk();
+});
+afterAll(async () => {
+  await disk[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+});
+
+async function serve(answer: (request: Buffer) => { status?: number; body?: Buffer; isCut?: boolean }) {
+  const server = createServer(async (request, response) => {
+    const { status = 200, body = Buffer.alloc(0), isCut = false } = answer(await buffer(request));
+    response.writeHead(status, { 'content-length': body.length });
+    if (isCut) response.write(body.subarray(0, body.length / 2), () => request.socket.destroy());
+    else response.end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as { port: number }).port}/x`,
+    [Symbol.dispose]: () => void server.close(),
+  };
+}
+
+const act = (action: string, variables: Record<string, string>, args: string[] = []) =>
+  runAction(action, variables, { args, stateDirectory: path.join(folder, 'state') });
+
+describe('archive2disk', () => {
+  it('unpacks a checked archive with what it carries, and leaves nothing else', async () => {
+    const tar = await tarOf({
+      'etc/': { type: 'directory', mode: 0o750 },
+      'etc/a': { content: 'hello', mode: 0o4711 },
+      l: { type: 'symlink', linkname: 'etc/a' },
+    });
+    using server = await serve(() => ({ body: gzipSync(tar) }));
+    const checksum = createHash('sha512').update(tar).digest('hex');
+    const outcome = await act('archive2disk', {
+      ARCHIVE_URL: server.url,
+      ARCHIVE_TYPE: 'targz',
+      DEST_DISK: disk.device,
+      DEST_PATH: '/sub',
+      TARFILE_CHECKSUM: `sha512:${checksum}`,
+    });
+    expect(outcome).toMatchObject({ status: 'success', data: { entries: 3 } });
+    await withMounted(disk.device, async (root) => {
+      expect(await readFile(path.join(root, 'sub/l'), 'utf8')).toBe('hello');
+      expect((await lstat(path.join(root, 'sub/etc/a'))).mode & 0o7777).toBe(0o4711);
+      expect(await readdir(root)).not.toContain('.kindling-archive');
+    });
+  });
+
+  it('with a wrong checksum, or a download that was cut off, changes nothing', async () => {
+    const tar = await tarOf({ intruder: 'x'.repeat(100_000) });
+    const wrong = { DEST_DISK: disk.device, TARFILE_CHECKSUM: `sha256:${'0'.repeat(64)}` };
+    using good = await serve(() => ({ body: tar }));
+    using cut = await serve(() => ({ body: tar, isCut: true }));
+    expect(await act('archive2disk', { ...wrong, ARCHIVE_URL: good.url })).toMatchObject({
+      status: 'failed',
+      error: { code: 'KND_ARCHIVE_INVALID' },
+    });
+    expect(await act('archive2disk', { ...wrong, ARCHIVE_URL: cut.url })).toMatchObject({ status: 'failed' });
+    expect(await act('archive2disk', { DEST_DISK: disk.device, ARCHIVE_URL: good.url })).toMatchObject({
+      error: { code: 'KND_ACTION_VARIABLES' },
+    });
+    await withMounted(disk.device, async (root) => {
+      expect(await readdir(root)).not.toContain('intruder');
+      expect(await readdir(root)).not.toContain('.kindling-archive');
+    });
+  });
+});
+
+describe('slurp', () => {
+  it.each(['false', 'true'])('uploads the whole device (compressed: %s)', async (COMPRESSED) => {
+    let received: Buffer = Buffer.alloc(0);
+    using server = await serve((body) => {
+      received = body;
+      return { status: 201 };
+    });
+    expect(
+      await act('slurp', { SOURCE_DISK: disk.device, DEST_URL: server.url, IMG_NAME: 'node', COMPRESSED }),
+    ).toMatchObject({ status: 'success' });
+    expect(received.subarray(0, 300).toString('latin1')).toContain(
+      `name="BootyImage"; filename="node.img${COMPRESSED === 'true' ? '.gz' : ''}"`,
+    );
+    const start = received.indexOf('\r\n\r\n') + 4;
+    const content = received.subarray(start, received.lastIndexOf('\r\n--kindling'));
+    const image = COMPRESSED === 'true' ? gunzipSync(content) : content;
+    expect(image.equals(await readFile(disk.file))).toBe(true);
+  });
+
+  it('fails when the server does not take it', async () => {
+    using server = await serve(() => ({ status: 507, body: Buffer.from('full') }));
+    const outcome = await act('slurp', { SOURCE_DISK: disk.device, DEST_URL: server.url, IMG_NAME: 'node' });
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      error: { code: 'KND_UPLOAD_FAILED', message: expect.stringContaining('507') },
+    });
+  });
+});
+
+describe('grub2disk', () => {
+  it('runs the installed system’s grub-install and grub-mkconfig, and fails when they fail', async () => {
+    await withMounted(disk.device, async (root) => {
+      for (const directory of ['bin', 'dev', 'proc', 'sys', 'boot/grub'])
+        await mkdir(path.join(root, directory), { recursive: true });
+      execFileSync('cp', ['/bin/busybox', path.join(root, 'bin/busybox')]);
+      await symlink('busybox', path.join(root, 'bin/sh'));
+      await writeFile(
+        path.join(root, 'bin/grub-install'),
+        '#!/bin/sh\necho "installed on $1" > /boot/grub/log\n',
+      );
+      await writeFile(
+        path.join(root, 'bin/grub-mkconfig'),
+        '#!/bin/sh\necho config > "$2"; [ ! -e /fail ]\n',
+      );
+      for (const name of ['grub-install', 'grub-mkconfig']) await chmod(path.join(root, 'bin', name), 0o755);
+    });
+    const variables = { GRUB_INSTALL_PATH: disk.device, GRUB_DISK: '/dev/sdx', FS_TYPE: 'ext4' };
+    expect(await act('grub2disk', variables)).toMatchObject({ status: 'success' });
+    await withMounted(disk.device, async (root) => {
+      expect(await readFile(path.join(root, 'boot/grub/log'), 'utf8')).toBe('installed on /dev/sdx\n');
+      expect(await readFile(path.join(root, 'boot/grub/grub.cfg'), 'utf8')).toBe('config\n');
+      await writeFile(path.join(root, 'fail'), '');
+    });
+    expect(await act('grub2disk', variables)).toMatchObject({
+      status: 'failed',
+      error: { code: 'KND_COMMAND_FAILED' },
+    });
+  });
+});
+
+describe('kexec', () => {
+  it('finds the kernel by grub.cfg, and says what is missing', async () => {
+    await withMounted(disk.device, async (root) => {
+      await mkdir(path.join(root, 'boot/grub'), { recursive: true });
+      await writeFile(
+        path.join(root, 'boot/grub/grub.cfg'),
+        'menuentry x {\n linux /boot/vmlinuz root=/dev/x\n initrd /boot/initrd\n}\n',
+      );
+      await writeFile(path.join(root, 'boot/vmlinuz'), 'kernel');
+    });
+    const request = { machine, signal: new AbortController().signal, emit: () => {}, isDryRun: true };
+    const found = await performAction({
+      ...request,
+      action: 'kexec',
+      variables: { BLOCK_DEVICE: disk.device },
+    });
+    expect(found.summary).toBe('would start /boot/vmlinuz with /boot/initrd and "root=/dev/x"');
+    await expect(
+      performAction({
+        ...request,
+        action: 'kexec',
+        variables: { BLOCK_DEVICE: disk.device, KERNEL_PATH: '/none' },
+      }),
+    ).rejects.toMatchObject({
+      code: 'KND_KERNEL_NONE',
+    });
+  });
+});
+
+describe('rootio', () => {
+  const metadata = async (device: string, filesystems: object[] = []) => {
+    const file = path.join(folder, 'metadata.json');
+    const partitions = [
+      { label: 'EFI', number: 1, size: 20480 },
+      { label: 'ROOT', number: 2, size: 0 },
+    ];
+    await writeFile(
+      file,
+      JSON.stringify({
+        metadata: {
+          instance: { storage: { disks: [{ device, wipe_table: true, partitions }], filesystems } },
+        },
+      }),
+    );
+    return { JSON_FILE: file, TEST: 'y' };
+  };
+
+  it('partitions, and wipes again', async () => {
+    await using loop = await loopDisk(64 << 20);
+    const variables = await metadata(loop.device);
+    expect(await act('rootio', variables, ['partition'])).toMatchObject({ status: 'success' });
+    const table = async () => {
+      await using device = await BlockDevice.open(loop.device);
+      return await readPartitionTable(device.readAt.bind(device), device.sizeBytes);
+    };
+    expect((await table())?.partitions.map(({ partLabel }) => partLabel)).toEqual(['EFI', 'ROOT']);
+    const { stdout } = await execa('sfdisk', ['--verify', loop.device]);
+    expect(stdout).toContain('No errors detected');
+    expect(await act('rootio', variables, ['wipe'])).toMatchObject({ status: 'success' });
+    expect(await table()).toBeUndefined();
+  });
+
+  it('formats, and fails when it fails', async () => {
+    await using loop = await loopDisk(64 << 20);
+    const ext4 = await metadata(loop.device, [
+      { mount: { device: loop.device, format: 'ext4', point: '/', create: { options: ['-L', 'ROOT'] } } },
+    ]);
+    expect(await act('rootio', ext4, ['format'])).toMatchObject({ status: 'success' });
+    expect((await execa('blkid', ['-o', 'value', '-s', 'LABEL', loop.device])).stdout).toBe('ROOT');
+    const missing = await metadata(loop.device, [
+      { mount: { device: '/dev/nothing', format: 'ext4', point: '/' } },
+    ]);
+    expect(await act('rootio', missing, ['format'])).toMatchObject({
+      status: 'failed',
+      error: { code: 'KND_COMMAND_FAILED' },
+    });
+  });
+
+  it('without a command, or with MBR, is refused before anything is touched', async () => {
+    expect(await act('rootio', {}, [])).toMatchObject({ error: { code: 'KND_ACTION_VARIABLES' } });
+    expect(await act('rootio', { MBR: 'y' }, ['partition'])).toMatchObject({
+      error: { code: 'KND_ACTION_VARIABLES' },
+    });
+  });
+});
