@@ -3,4 +3,4 @@ export { ensureAgent } from './executable/agent-executable.ts';
 export { PROFILES, type Profile } from './micro-os/contents.ts';
 export { explainTable } from './micro-os/explain.ts';
 export { ROOT_ARGUMENTS } from './micro-os/kernel-arguments.ts';
-export { ensureMicroOs, type MicroOs } from './micro-os/micro-os.ts';
+export { type Compression, ensureMicroOs, type MicroOs } from './micro-os/micro-os.ts';

@@ -1,13 +1,13 @@
-import { ensureMicroOs, type Profile, ROOT_ARGUMENTS } from '../../initrd/index.ts';
+import { type Compression, ensureMicroOs, type Profile, ROOT_ARGUMENTS } from '../../initrd/index.ts';
 import type { ConsoleWaitOptions } from './console.ts';
 import type { Machine } from './machine.ts';
 import type { KernelSpec } from './machine-spec.ts';
 
 /** The Micro-OS as the kernel of a machine, built first where the cache does not hold it; `cmdline` is added to ours. */
 export async function microOsKernel(
-  options: { profile?: Profile; cmdline?: string } = {},
+  options: { profile?: Profile; compression?: Compression; cmdline?: string } = {},
 ): Promise<KernelSpec> {
-  const { kernel, initramfs } = await ensureMicroOs(options.profile ?? 'minimal');
+  const { kernel, initramfs } = await ensureMicroOs(options.profile ?? 'minimal', options.compression);
   const cmdline = [ROOT_ARGUMENTS, 'console=ttyS0,115200', 'panic=-1', options.cmdline ?? '']
     .join(' ')
     .trim();
