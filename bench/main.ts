@@ -4,6 +4,10 @@ import { formatResult } from './format-result.ts';
 
 /** Every benchmark: what it tells, and the module that is loaded only when it runs. */
 const BENCHMARKS: Record<string, { summary: string; load: () => Promise<RunBenchmark> }> = {
+  'image-write': {
+    summary: 'writing an image to a disk, next to the ways in use today',
+    load: async () => (await import('./image-write.ts')).benchmarkImageWrite,
+  },
   'micro-os': {
     summary: 'size, memory and boot time of the Micro-OS, next to its peers',
     load: async () => (await import('./micro-os.ts')).benchmarkMicroOs,

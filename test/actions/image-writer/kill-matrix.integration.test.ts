@@ -11,6 +11,8 @@ import { encodeImage, makeDiskImage, seededRandom } from './test-image.ts';
 
 const MIB = 1024 * 1024;
 const RAW = makeDiskImage(12 * MIB, 3);
+/** What was on the disk before: it boots, and stays as it is until the first byte is written. */
+const OLD = makeDiskImage(RAW.length, 99);
 const SEED = 20261116;
 const PIECE = 32 * 1024;
 const CHILD = join(import.meta.dirname, 'write-in-child.ts');
@@ -22,6 +24,8 @@ const files = new Map<string, Buffer>();
 /** Called after each piece that was served, with the number of bytes served since the last reset. */
 let onServed: (bytes: number) => void = () => {};
 let served = 0;
+/** The server stands still after so many bytes. */
+let holdAt = Number.POSITIVE_INFINITY;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'kindling-kill-'));
@@ -46,6 +50,7 @@ beforeAll(async () => {
     });
     const send = (at: number) => {
       if (at >= end || response.destroyed) return void response.end();
+      if (served >= holdAt) return;
       const piece = bytes.subarray(at, Math.min(at + PIECE, end));
       response.write(piece, () => {
         served += piece.length;
@@ -93,9 +98,10 @@ async function runChild(request: WriteImageRequest, kill?: { bytes: number; dela
   return { result: stdout ? (JSON.parse(stdout) as WriteImageResult) : undefined, stderr };
 }
 
-/** Either the whole image is there, or nothing that firmware would boot. */
-function judge(disk: Buffer): 'whole' | 'unbootable' | 'half' {
+/** Either the whole image is there, or the untouched old one, or nothing that firmware would boot. */
+function judge(disk: Buffer): 'whole' | 'untouched' | 'unbootable' | 'half' {
   if (disk.equals(RAW)) return 'whole';
+  if (disk.equals(OLD)) return 'untouched';
   const hasBootSector = disk.subarray(0, 512).some((byte) => byte !== 0);
   const hasTable = disk.toString('latin1', 512, 520) === 'EFI PART';
   const hasBackup = disk.toString('latin1', disk.length - 512, disk.length - 504) === 'EFI PART';
@@ -121,7 +127,7 @@ describe.each([
     let kept = 0;
     for (let point = 0; point < kills; point += 1) {
       // a fresh disk full of an older image now and then; otherwise the one the last kill left behind
-      if (point % 10 === 0) writeFileSync(target, makeDiskImage(RAW.length, 99));
+      if (point % 10 === 0) writeFileSync(target, OLD);
       const isLate = random() < 0.25;
       const kill = isLate
         ? { bytes: length * 0.9, delayMs: Math.floor(random() * 80) }
@@ -145,7 +151,9 @@ test('a write that went on fetches only what was missing', async () => {
   writeFileSync(target, Buffer.alloc(RAW.length, 0xaa));
   const request = { sources: [`${url}/chunked.zst`], target, chunks: { journalIntervalMs: 10 } };
   const length = files.get('/chunked.zst')?.length ?? 0;
-  await runChild(request, { bytes: length * 0.8, delayMs: 120 });
+  holdAt = length * 0.8;
+  await runChild(request, { bytes: holdAt, delayMs: 1500 });
+  holdAt = Number.POSITIVE_INFINITY;
   const { result } = await runChild(request);
   expect(readFileSync(target).equals(RAW)).toBe(true);
   expect(result?.chunks?.kept).toBeGreaterThan(0);

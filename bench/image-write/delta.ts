@@ -1,0 +1,75 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import type { WriteImageResult } from '../../actions/image-writer/index.ts';
+import { indexImage } from '../../orchestrator-stub/images/index-image.ts';
+import { decodeManifest } from '../../protocol/image-manifest.ts';
+import { isEqual, measure } from './measure.ts';
+import type { Workspace } from './workspace.ts';
+
+const MIB = 2 ** 20;
+
+export interface DeltaResult {
+  changedShare: number;
+  fetchedShare: number;
+  deltaSeconds: number;
+  isDeltaEqual: boolean;
+  corruptedBlocks: number;
+  repairedChunks: number;
+  isRepairEqual: boolean;
+}
+
+/** An update that changes 2 % of the content in runs of 4 MiB that fit no chunk; then a repair of 20 damaged blocks. */
+export async function measureDelta(
+  workspace: Workspace,
+  ours: string,
+  say: (text: string) => void,
+): Promise<DeltaResult> {
+  const { folder, url, sizes } = workspace;
+  say('delta: an image with 2 % changed');
+  const raw = join(folder, 'changed.raw');
+  execFileSync('cp', ['--sparse=always', join(folder, 'disk.raw'), raw]);
+  const chunks = decodeManifest(readFileSync(join(folder, 'chunked.zst.manifest'), 'utf8')).chunks.map(
+    ({ index }) => index,
+  );
+  const runs = Math.max(1, Math.round(chunks.length * 0.02));
+  const step = Math.floor(chunks.length / (runs + 1));
+  for (let i = 1; i <= runs; i += 1)
+    overwrite(raw, (chunks[i * step] ?? 1) * 4 * MIB + 1.5 * MIB, 4 * MIB, i);
+  const { manifest } = await indexImage(raw, join(folder, 'changed.zst'), { level: 3 });
+  writeFileSync(join(folder, 'changed.zst.manifest'), manifest);
+
+  const target = workspace.freshTarget(sizes.big);
+  await measure(`${ours} ${url}/chunked.zst ${target}`);
+  const delta = await measure(`${ours} ${url}/changed.zst ${target} delta`);
+  const isDeltaEqual = isEqual(raw, target, sizes.big);
+  const fetched = (JSON.parse(delta.stdout) as WriteImageResult).bytesFetched;
+
+  say('repair: 20 damaged blocks');
+  const damaged = Array.from(
+    { length: 20 },
+    (_, i) => (chunks[Math.floor(((i + 1) * chunks.length) / 22)] ?? 1) * 4 * MIB + 65_536,
+  );
+  for (const [i, position] of damaged.entries()) overwrite(target, position, 4096, i);
+  const repair = await measure(`${ours} ${url}/changed.zst ${target} repair`);
+  const repaired = (JSON.parse(repair.stdout) as WriteImageResult).chunks?.fromOrigin ?? -1;
+  const isRepairEqual = isEqual(raw, target, sizes.big);
+  rmSync(raw);
+  return {
+    changedShare: runs / chunks.length,
+    fetchedShare: fetched / statSync(join(folder, 'changed.zst')).size,
+    deltaSeconds: delta.wallSeconds,
+    isDeltaEqual,
+    corruptedBlocks: new Set(damaged).size,
+    repairedChunks: repaired,
+    isRepairEqual,
+  };
+}
+
+function overwrite(path: string, position: number, length: number, seed: number): void {
+  const bytes = Buffer.alloc(length);
+  for (let i = 0; i < length; i += 4) bytes.writeInt32LE(Math.imul(i + seed, 0x9e3779b1) ^ (i >>> 3), i);
+  const fd = openSync(path, 'r+');
+  writeSync(fd, bytes, 0, length, position);
+  closeSync(fd);
+}
