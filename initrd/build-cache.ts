@@ -53,6 +53,11 @@ export async function cached(
   return entry;
 }
 
+/** Whether `cached` would answer at once. */
+export function isCached(kind: string, inputs: unknown): boolean {
+  return existsSync(join(cacheRoot(), kind, hashOf(inputs)));
+}
+
 /** A short name for any JSON-like value; equal values have equal names. */
 export function hashOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 24);

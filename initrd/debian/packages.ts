@@ -1,7 +1,8 @@
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
-import { cached, hashOf, hashOfFile } from '../build-cache.ts';
+import { cached, hashOf, hashOfFile, isCached } from '../build-cache.ts';
 import { runTool } from '../build-tool.ts';
 
 /** One Debian package as apt would download it now. */
@@ -26,29 +27,39 @@ export async function resolvePackages(names: readonly string[]): Promise<DebianP
 
 /** The package's files, unpacked below the returned folder. */
 export async function unpackPackage(debian: DebianPackage): Promise<string> {
-  const folder = await cached('debian', debian, async (target) => {
-    const downloads = join(target, 'download');
-    await mkdir(downloads);
-    await inTurn(() => aptGet(['download', `${debian.name}=${debian.version}`], debian.name, downloads));
-    const [file = ''] = await readdir(downloads);
-    const deb = join(downloads, file);
-    if ((await hashOfFile(deb)) !== debian.sha256)
-      throw new KindlingError('KND_BUILD_PACKAGE', `${file} does not have the hash apt's lists give it`);
-    await runTool('dpkg-deb', ['-x', deb, join(target, 'files')]);
-    await rm(downloads, { recursive: true });
-  });
-  return join(folder, 'files');
+  const [folder = ''] = await unpackPackages([debian]);
+  return folder;
 }
 
-/** Each call of apt-get reads the whole package index, a second of CPU: a hundred at once would starve each other for minutes. */
-const lanes: Promise<unknown>[] = [Promise.resolve(), Promise.resolve()];
-let turns = 0;
+/** The files of each package, in the order asked for. What the cache lacks comes with one run of apt: each run reads all its lists. */
+export async function unpackPackages(packages: readonly DebianPackage[]): Promise<string[]> {
+  const missing = packages.filter((one) => !isCached('debian', one));
+  const downloads = await mkdtemp(join(tmpdir(), 'kindling-debian-'));
+  try {
+    if (missing.length > 0) {
+      const wanted = missing.map(({ name, version }) => `${name}=${version}`);
+      await aptGet(['download', ...wanted], wanted.join(' '), downloads);
+    }
+    const debs = new Map<string, string>();
+    for (const file of await readdir(downloads)) debs.set(await hashOfFile(join(downloads, file)), file);
+    const folders: string[] = [];
+    for (const one of packages) folders.push(await unpack(one, downloads, debs.get(one.sha256)));
+    return folders;
+  } finally {
+    await rm(downloads, { recursive: true, force: true });
+  }
+}
 
-function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  const lane = turns++ % lanes.length;
-  const result = Promise.resolve(lanes[lane]).then(work);
-  lanes[lane] = result.catch(() => {});
-  return result;
+async function unpack(debian: DebianPackage, downloads: string, deb: string | undefined): Promise<string> {
+  const folder = await cached('debian', debian, async (target) => {
+    if (deb === undefined)
+      throw new KindlingError(
+        'KND_BUILD_PACKAGE',
+        `the downloaded ${debian.name} ${debian.version} does not have the hash apt's lists give it`,
+      );
+    await runTool('dpkg-deb', ['-x', join(downloads, deb), join(target, 'files')]);
+  });
+  return join(folder, 'files');
 }
 
 /** The package that a metapackage such as linux-image-amd64 stands for. */

@@ -6,7 +6,7 @@ import { KindlingError } from '../../protocol/error.ts';
 import { step } from '../../setup/step.ts';
 import { cached, hashOf } from '../build-cache.ts';
 import { runTool } from '../build-tool.ts';
-import { type DebianPackage, resolvePackages, unpackPackage } from '../debian/packages.ts';
+import { type DebianPackage, resolvePackages, unpackPackages } from '../debian/packages.ts';
 import { type Bundle, bundleAgent } from './bundle.ts';
 import { prepareNode } from './node-runtime.ts';
 import { type Library, packOneFile } from './pack.ts';
@@ -161,8 +161,9 @@ async function collectLibraries(
 ): Promise<{ linker: Buffer; libraries: Library[] }> {
   const libraries: Library[] = [];
   let linker = Buffer.alloc(0);
-  for (const debian of packages) {
-    const files = await unpackPackage(debian);
+  const folders = await unpackPackages(packages);
+  for (const [index, debian] of packages.entries()) {
+    const files = folders[index] ?? '';
     for (const name of LIBRARIES[debian.name] ?? [])
       libraries.push({ name, bytes: await stripped(work, files, name) });
     if (debian.name === LINKER.package) linker = await readFile(join(files, LINKER.path));

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
 import { runTool } from '../build-tool.ts';
 import type { CpioEntry } from '../cpio.ts';
-import { type DebianPackage, unpackPackage } from '../debian/packages.ts';
+import { type DebianPackage, unpackPackage, unpackPackages } from '../debian/packages.ts';
 import { isElf, neededLibraries, readElf, SEGMENT, stringAt } from '../elf.ts';
 import { LIBRARY_PACKAGES, MODULES, type Profile, TOOLS } from './contents.ts';
 import { moduleIndexes, selectModules } from './kernel-modules.ts';
@@ -33,9 +33,10 @@ export async function rootFiles(
   kernel: DebianPackage,
   agent: string,
 ): Promise<RootFile[]> {
+  const folders = await unpackPackages(packages);
   const unpacked = new Map(
     await Promise.all(
-      packages.map(async (one) => [one.name, await realpath(await unpackPackage(one))] as const),
+      packages.map(async ({ name }, index) => [name, await realpath(folders[index] ?? '')] as const),
     ),
   );
   const files = await toolFiles(profile, unpacked);
