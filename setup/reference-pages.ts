@@ -1,0 +1,80 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SETTINGS, type Setting } from '../agent/config/settings.ts';
+import { ERROR_CODES } from '../protocol/error-codes.ts';
+
+/** Pages of docs/reference that are made from tables in the code; `node setup/reference-pages.ts` writes them anew. */
+export const REFERENCE_PAGES: Record<string, () => string> = {
+  'errors.md': errorsPage,
+  'agent-config.md': agentConfigPage,
+};
+
+const EXIT_CLASSES = {
+  1: 'failed',
+  2: 'usage or invalid config',
+  3: 'environment',
+  4: 'refused for safety',
+} as const;
+
+function errorsPage(): string {
+  const entries = Object.entries(ERROR_CODES).toSorted(([a], [b]) => a.localeCompare(b, 'en'));
+  const sections = entries.map(
+    ([code, { exit, retryable, meaning, hint }]) =>
+      `## ${code}\n\n${meaning}\n\n**Next:** ${hint}\n\nExit code ${exit} (${EXIT_CLASSES[exit]}); ${retryable ? 'trying again may help' : 'trying again does not help'}.\n`,
+  );
+  return `# Error codes
+
+Every error Kindling reports has one of these codes: on the console, in the log, in the workflow’s message, in the API’s
+problem+json (\`code\`). Codes are added, never renamed. This page is made from \`protocol/error-codes.ts\`.
+
+${sections.join('\n')}`;
+}
+
+function agentConfigPage(): string {
+  const settings = Object.entries(SETTINGS) as [string, Setting<unknown>][];
+  const rows = settings.map(([name, setting]) =>
+    [
+      `\`${name}\``,
+      setting.summary + (setting.isSecret ? ' (never shown)' : ''),
+      names(setting.flags.map((flag) => `--${flag}`)),
+      names(setting.kernel),
+      names(setting.env),
+      setting.default === undefined ? '' : `\`${String(setting.default)}\``,
+    ].map((cell) => cell.replaceAll('|', '\\|')),
+  );
+  const header = ['setting', 'what it is for', 'options', 'kernel command line', 'env_config', 'default'];
+  const lines = [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+  return `# Settings of the agent
+
+Where a value comes from, best first:
+
+1. options of \`kindling-agent run\` and \`kindling-agent config\` (\`--name value\`, \`--name=value\`, one dash or two);
+2. the kernel command line (\`/proc/cmdline\`; another file with \`--cmdline FILE\`);
+3. the config archive’s \`/etc/emf/env_config\`, then \`/etc/hook/env_config\` (other files with \`--env-config FILE\`);
+4. the default.
+
+\`kindling-agent config\` prints what holds and where each value came from, \`--json\` for programs; secrets and the user part of
+proxy addresses are masked. With \`kindling.server\` alone, all servers that are not named are that one, and its scheme decides about TLS.
+
+- A \`kindling.*\` key that does not exist is an error that names the nearest one. Keys that only bring-up reads are in
+  [kernel-command-line.md](kernel-command-line.md).
+- A bad value under a name of ours is an error (\`KND_CONFIG_INVALID\`); under a foreign name (\`DEBUG\`, \`TIMEOUT\`, …) it is a warning
+  and left out, because the node must still come up.
+- Several names in one source: the first that is not empty counts. A proxy that is given but empty means «no proxy», whatever a lower
+  source says.
+- Durations are Go’s (\`120s\`, \`1m30s\`); yes and no are Go’s, too (\`1 t true 0 f false\`). Defaults of durations are in milliseconds.
+- \`s_*\` keys (hexadecimal seconds since 1970, left by the boot script) are reported as EMF’s boot KPI lines.
+
+${lines.join('\n')}
+`;
+}
+
+function names(list: readonly string[] | undefined): string {
+  return (list ?? []).map((name) => `\`${name}\``).join(' ');
+}
+
+if (import.meta.main) {
+  for (const [file, page] of Object.entries(REFERENCE_PAGES)) {
+    writeFileSync(join(import.meta.dirname, '../docs/reference', file), page());
+  }
+}
