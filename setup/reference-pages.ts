@@ -43,7 +43,14 @@ function agentConfigPage(): string {
     ].map((cell) => cell.replaceAll('|', '\\|')),
   );
   const header = ['setting', 'what it is for', 'options', 'kernel command line', 'env_config', 'default'];
-  const lines = [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+  // Padded as the formatter does it, so that the page and the formatter agree.
+  const widths = header.map((_, column) =>
+    Math.max(...[header, ...rows].map((cells) => cells[column]?.length ?? 0)),
+  );
+  const rule = widths.map((width) => '-'.repeat(width));
+  const lines = [header, rule, ...rows].map(
+    (cells) => `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`,
+  );
   return `# Settings of the agent
 
 Where a value comes from, best first:
