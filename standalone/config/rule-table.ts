@@ -66,7 +66,8 @@ export const RULES = {
   K8S213: { severity: 'error', meaning: 'A file lies below /etc or /var.' },
   K8S214: {
     severity: 'error',
-    meaning: 'No symbolic link of the target leads a file out of /etc or /var (checked when it is written).',
+    meaning:
+      'A file does not lie behind a link that leads out of /etc or /var: /var/run, /var/lock, /etc/mtab.',
   },
   K8S215: {
     severity: 'error',
@@ -129,7 +130,7 @@ export const RULES = {
   DISK401: {
     severity: 'error',
     meaning:
-      'The selector matches exactly one disk that is not the stick and is large enough (checked at install).',
+      'The selector matches exactly one disk that is not the stick and is large enough (checked at install, with the codes KND_DISK_…).',
   },
   DISK402: { severity: 'error', meaning: 'The disk selector is well-formed and can match something.' },
   IMG501: { severity: 'error', meaning: 'image names a file or URL, and its SHA-256 is 64 hex digits.' },
