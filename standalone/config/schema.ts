@@ -179,7 +179,6 @@ export type NodeEntry = z.infer<typeof nodeEntry>;
 export type NodeMatch = z.infer<typeof match>;
 export type OperatingSystem = z.infer<typeof operatingSystem>;
 export type NetworkInterface = z.infer<typeof networkInterface>;
-export type WriteFile = z.infer<typeof writeFile>;
 export type User = z.infer<typeof user>;
 
 /** The JSON Schema that editors use; `kindling standalone schema` prints it. */
