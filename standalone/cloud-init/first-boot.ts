@@ -19,7 +19,7 @@ folder=$(mktemp -d)
 if mount -t vfat "$stick" "$folder"; then
   mkdir -p "$folder/status"
   echo "$line" > "$folder/status/$(hostname)-first-boot.json"
-  umount "$folder"
+  umount "$folder" && echo "KINDLING-STICK-WRITTEN" > /dev/console
 fi
 rmdir "$folder"
 `;
