@@ -65,7 +65,7 @@ export function requireAction(image: string): Action {
   );
 }
 
-export function lastPathComponent(image: string): string {
+function lastPathComponent(image: string): string {
   const withoutDigest = image.split('@')[0] ?? '';
   const last = withoutDigest.split('/').at(-1) ?? '';
   return last.split(':')[0] ?? '';

@@ -27,10 +27,7 @@ export type AdminCommand = (
 ) => Buffer;
 
 /** Through node:ffi: the call blocks until the disk has answered. */
-export const adminCommand: AdminCommand = (
-  device,
-  { opcode, nsid, cdw10, readBytes = 0, timeoutMs = 60_000 },
-) => {
+const adminCommand: AdminCommand = (device, { opcode, nsid, cdw10, readBytes = 0, timeoutMs = 60_000 }) => {
   const { ioctl, errno, addressOf } = loadNative();
   const data = Buffer.alloc(Math.max(readBytes, 1));
   const command = Buffer.alloc(COMMAND.length);
