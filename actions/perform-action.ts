@@ -2,7 +2,7 @@ import { run } from '../agent/system/run.ts';
 import type { ActionEvent } from '../protocol/action-events.ts';
 import { toErrorReport } from '../protocol/error.ts';
 import type { ActionContext, ActionResult, Machine } from './action.ts';
-import { actionForImage } from './catalog.ts';
+import { actionForImage, isWaitdaemon } from './catalog.ts';
 import { foreignAction } from './foreign/foreign-action.ts';
 import type { ContainerRequest } from './foreign/runtime-spec.ts';
 import { parseVariables } from './parameters.ts';
@@ -27,8 +27,9 @@ export interface PerformRequest {
 export async function performAction(request: PerformRequest): Promise<ActionResult> {
   const { emit } = request;
   try {
-    const action = actionForImage(request.action) ?? foreignAction(request.action, request.container ?? {});
-    const { values, unknown } = parseVariables(action.name, action.parameters, request.variables);
+    const { image, variables } = unwrapped(request);
+    const action = actionForImage(image) ?? foreignAction(image, request.container ?? {});
+    const { values, unknown } = parseVariables(action.name, action.parameters, variables);
     const log: ActionContext['log'] = (level, message, fields) =>
       emit({ type: 'log', level, message, ...(fields ? { fields } : {}) });
     for (const { name, suggestion } of action.passesVariablesOn ? [] : unknown) {
@@ -42,7 +43,7 @@ export async function performAction(request: PerformRequest): Promise<ActionResu
         emit,
         log,
         resources,
-        environment: request.variables,
+        environment: variables,
         args: request.args ?? [],
         isDryRun: request.isDryRun ?? false,
       }),
@@ -60,4 +61,16 @@ export async function performAction(request: PerformRequest): Promise<ActionResu
     await using resources = new Resources(request.ledgerPath);
     return await body(resources);
   }
+}
+
+/**
+ * Tinkerbell's waitdaemon reports success and only then runs the image it is told, because a reboot would outrun the report. Ours hand over after
+ * the report by themselves, so the wrapper is taken off.
+ */
+function unwrapped({ action, variables }: PerformRequest): {
+  image: string;
+  variables: Record<string, string>;
+} {
+  const { IMAGE, WAIT_SECONDS: _, ...rest } = variables;
+  return isWaitdaemon(action) && IMAGE ? { image: IMAGE, variables: rest } : { image: action, variables };
 }

@@ -86,7 +86,8 @@ export async function runAction(
   const stop = stopOnSignals(child, id, context);
   const { exitCode, startError } = await ended(child);
   const stopped = await stop.done();
-  await endProcessesOf(id); // a daemon the action started must not outlive it
+  // A daemon the action started must not outlive it; one that hangs in the kernel cannot be ended, and is no reason not to report.
+  await endProcessesOf(id).catch(() => 0);
   await lines;
   await releaseLeftovers(ledgerPath, run);
 
@@ -126,7 +127,7 @@ function stopOnSignals(child: ChildProcess, id: string, context: RunActionContex
     reason = why;
     child.kill('SIGTERM');
     killTimer = setTimeout(() => {
-      killing = endProcessesOf(id);
+      killing = endProcessesOf(id).catch(() => 0);
     }, context.graceMs ?? 10_000);
   };
   const onCancel = () => stop('cancelled');

@@ -1,7 +1,7 @@
 import { CONSENT_PARAMETERS } from '../disks/plan.ts';
 
 /** Which disk: the same two variables for every action that writes to a whole disk. */
-export const TARGET_PARAMETERS = {
+const TARGET_PARAMETERS = {
   DEST_DISK: {
     type: 'absolute-path',
     description: 'The disk: /dev/sda, or better a link that stays, /dev/disk/by-id/… or by-path/…',

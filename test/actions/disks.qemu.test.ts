@@ -147,6 +147,17 @@ describe('on one machine with five kinds of disk', () => {
     expect(format).toMatchObject({ exitCode: 4, output: expect.stringContaining('KND_ERASE_UNSUPPORTED') });
   });
 
+  it('kexec starts the installed kernel without the firmware', async () => {
+    const mark = machine.console.mark();
+    machine.console.type(
+      "kindling-agent action kexec --set BLOCK_DEVICE=/dev/nvme0n1p1 --set FS_TYPE=vfat --set KERNEL_PATH=/EFI/Linux/test.efi --set 'CMD_LINE=console=ttyS0 started-by=kexec'\n",
+    );
+    await machine.console.waitFor(/Command line: console=ttyS0 started-by=kexec/, {
+      after: mark,
+      timeoutMs: 90_000,
+    });
+  });
+
   it('the firmware really boots what was installed', async () => {
     await machine.powerCut();
     await machine.powerOn({ kernel: undefined });

@@ -219,9 +219,10 @@ it('reboot only asks for it: the agent reboots when the server knows', async () 
   expect(await act('reboot-action', {})).toMatchObject({ status: 'success', handOver: { kind: 'reboot' } });
 });
 
-it('an image nobody knows fails with a code of its own', async () => {
-  expect(await act('example.com/unknown:1', {})).toMatchObject({
-    status: 'failed',
-    error: { code: 'KND_ACTION_UNKNOWN' },
+it('waitdaemon is the action that its IMAGE names', async () => {
+  const variables = { IMAGE: 'ghcr.io/someone/reboot:v1', WAIT_SECONDS: '10' };
+  expect(await act('ghcr.io/jacobweinstock/waitdaemon:0.2.1', variables)).toMatchObject({
+    status: 'success',
+    handOver: { kind: 'reboot' },
   });
 });
