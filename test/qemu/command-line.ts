@@ -15,8 +15,8 @@ export interface MachineFiles {
 }
 
 /** File descriptors on which QEMU finds its control channel and the second serial port: no socket files, no races. */
-export const QMP_FD = 3;
-export const SECOND_SERIAL_FD = 4;
+const QMP_FD = 3;
+const SECOND_SERIAL_FD = 4;
 
 /** The arguments of qemu-system-x86_64 for a machine. It starts paused, so that links can be set before power-on. */
 export function qemuArguments(spec: MachineSpec, files: MachineFiles, accelerator: Accelerator): string[] {
@@ -111,7 +111,7 @@ function netdev(nic: NicSpec, index: number, tap: string | undefined): string {
 }
 
 /** MAC addresses of NICs that were given none: 52:54:00:6b:00:01 and up. */
-export function defaultMac(index: number): string {
+function defaultMac(index: number): string {
   return `52:54:00:6b:00:${(index + 1).toString(16).padStart(2, '0')}`;
 }
 
@@ -139,7 +139,7 @@ function pairs(values: Record<string, string | undefined>): string {
 }
 
 /** QEMU ends a value at a comma; a doubled one stands for itself. */
-export function escapeComma(value: string): string {
+function escapeComma(value: string): string {
   if (value.includes('\n'))
     throw new KindlingError('KND_USAGE', `a QEMU option cannot hold a line break: ${value}`);
   return value.replaceAll(',', ',,');

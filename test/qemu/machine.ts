@@ -19,22 +19,21 @@
  * a real DHCP server: network.ts. The Micro-OS in a machine: micro-os.ts. Whatever happens, leaving the scope ends QEMU
  * and removes the files; docs/how-to/test-with-qemu.md has more.
  */
-import type { ChildProcess } from 'node:child_process';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Duplex, Readable, Writable } from 'node:stream';
 import { waitFor } from '../../agent/system/wait.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { chooseAccelerator } from './accelerator.ts';
 import { type MachineFiles, qemuArguments } from './command-line.ts';
-import { SerialConsole } from './console.ts';
+import type { SerialConsole } from './console.ts';
 import { DiskFile } from './disk-file.ts';
 import { type EfiVariable, parseEfiVariables } from './efi-variables.ts';
 import { efiVariableTemplate } from './firmware.ts';
 import type { MachineSpec } from './machine-spec.ts';
 import { Bridge } from './network.ts';
-import { kill, makeFolder, removeFolder, startGuarded } from './processes.ts';
-import { Qmp } from './qmp.ts';
+import { kill, makeFolder, removeFolder } from './processes.ts';
+import type { Qmp } from './qmp.ts';
+import { type Session, startError, startSession } from './session.ts';
 import { startTpm } from './swtpm.ts';
 
 /** Makes a machine; it is off. */
@@ -61,17 +60,6 @@ export async function bootMachine(spec: MachineSpec): Promise<Machine> {
     await machine[Symbol.asyncDispose]();
     throw thrown;
   }
-}
-
-/** One power-on of a machine: from the start of QEMU to its end. */
-interface Session {
-  qemu: ChildProcess;
-  qmp: Qmp;
-  console: SerialConsole;
-  secondConsole: SerialConsole | undefined;
-  stderr: string;
-  /** Resolves when QEMU is gone and everything it said has arrived. */
-  closed: Promise<void>;
 }
 
 export interface MachineEvent {
@@ -141,7 +129,11 @@ export class Machine implements AsyncDisposable {
     this.#powerOns += 1;
     this.events = [];
     const args = qemuArguments(this.#spec, await this.#files(), await chooseAccelerator());
-    const session = this.#startQemu([...this.#namespacePrefix(), 'qemu-system-x86_64', ...args]);
+    const session = startSession([...this.#namespacePrefix(), 'qemu-system-x86_64', ...args], {
+      hasSecondSerial: this.#spec.secondSerial ?? false,
+      elapsedMs: () => this.elapsedMs,
+      onEvent: (name, data) => this.events.push({ name, data, atMs: this.elapsedMs }),
+    });
     this.#session = session;
     try {
       await session.qmp.execute('qmp_capabilities');
@@ -153,7 +145,7 @@ export class Machine implements AsyncDisposable {
     } catch (thrown) {
       await this.powerCut();
       await session.closed;
-      throw startError(session.stderr, thrown);
+      throw startError(session, thrown);
     }
   }
 
@@ -250,61 +242,4 @@ export class Machine implements AsyncDisposable {
     }
     return [...namespaces][0]?.enter ?? [];
   }
-
-  #startQemu([program = '', ...args]: string[]): Session {
-    const qemu = startGuarded(program, args, { stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'] });
-    const [stdin, stdout, stderr, qmp, serial2] = qemu.stdio as [
-      Writable,
-      Readable,
-      Readable,
-      Duplex,
-      Duplex,
-    ];
-    const elapsedMs = () => this.elapsedMs;
-    const closed = Promise.withResolvers<void>();
-    const session: Session = {
-      qemu,
-      qmp: new Qmp(qmp, (name, data) => this.events.push({ name, data, atMs: this.elapsedMs })),
-      console: connect(stdin, stdout, elapsedMs),
-      secondConsole: this.#spec.secondSerial ? connect(serial2, serial2, elapsedMs) : undefined,
-      stderr: '',
-      closed: closed.promise,
-    };
-    stderr.setEncoding('utf8').on('data', (text: string) => {
-      session.stderr += text;
-    });
-    qemu.on('close', (exitCode, signal) => {
-      const how = signal ? `was killed (${signal})` : `ended with exit code ${exitCode}`;
-      const reason = `QEMU ${how}${session.stderr ? `: ${session.stderr.trim()}` : ''}`;
-      session.console.end(reason);
-      session.secondConsole?.end(reason);
-      closed.resolve();
-    });
-    if (process.env['KINDLING_VM_CONSOLE']) {
-      session.console.onLine(({ text, atMs }) =>
-        process.stderr.write(`${(atMs / 1000).toFixed(1)} ${text}\n`),
-      );
-    }
-    return session;
-  }
-}
-
-function connect(input: Writable, output: Readable, elapsedMs: () => number): SerialConsole {
-  input.on('error', () => {}); // typing into a machine that has just been switched off
-  const serial = new SerialConsole({ write: (text) => void input.write(text), elapsedMs });
-  output.setEncoding('utf8').on('data', (chunk: string) => serial.receive(chunk));
-  output.on('error', () => {});
-  return serial;
-}
-
-function startError(stderr: string, cause: unknown): KindlingError {
-  if (stderr.includes('failed to execute')) {
-    return new KindlingError('KND_TOOL_MISSING', 'qemu-system-x86_64 is not installed', {
-      hint: 'Install the Debian package qemu-system-x86.',
-      cause,
-    });
-  }
-  return new KindlingError('KND_VM_ENDED', `QEMU did not start: ${stderr.trim() || 'it said nothing'}`, {
-    cause,
-  });
 }

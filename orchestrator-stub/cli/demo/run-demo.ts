@@ -10,7 +10,7 @@ import { renderPicture } from './picture.ts';
 import { StageView } from './stage-view.ts';
 import { readConsoleLine } from './stages.ts';
 import { describeNode } from './summary.ts';
-import { fetchNode, watchEvents } from './watch-stub.ts';
+import { fetchNode, registerNode, watchEvents } from './watch-stub.ts';
 
 /** The host as the virtual node sees it (QEMU's own network). */
 const HOST_FROM_NODE = '10.0.2.2';
@@ -92,7 +92,7 @@ interface Watch {
   signal: AbortSignal;
 }
 
-/** Switches the node on and shows every stage as its event comes; gives the node's id once the orchestrator knows it. */
+/** Switches the node on and shows every stage as its event comes; gives the node's id once it is onboarded. */
 async function watchNode({ machine, url, options, output, signal }: Watch): Promise<string> {
   const known = Promise.withResolvers<string>();
   const watching = new AbortController();
@@ -102,10 +102,17 @@ async function watchNode({ machine, url, options, output, signal }: Watch): Prom
   const deadline = setTimeout(() => known.reject(lateError(machine)), DEADLINE_MS);
   watchEvents(
     url,
-    ({ type, nodeId, change }) => {
-      if (type !== 'node' || change !== 'discovered') return;
-      view.reach('reported', `node ${nodeId}`);
-      known.resolve(nodeId);
+    (event) => {
+      if (event.type !== 'node') return;
+      if (event.change === 'discovered') {
+        view.reach('discovered', `${event.nodeId}: ${event.status}`);
+        takeIn(url, event.nodeId).catch((thrown: unknown) => known.reject(thrown));
+      }
+      if (event.change === 'registered')
+        view.reach('registered', 'by us, over the API, as an operator would');
+      if (event.change !== 'onboarded') return;
+      view.reach('onboarded', `it has its credentials: ${event.status}`);
+      known.resolve(event.nodeId);
     },
     watching.signal,
   ).catch((thrown: unknown) => known.reject(thrown));
@@ -131,11 +138,15 @@ async function watchNode({ machine, url, options, output, signal }: Watch): Prom
   }
 }
 
+async function takeIn(url: string, nodeId: string): Promise<void> {
+  await registerNode(url, await fetchNode(url, nodeId));
+}
+
 function lateError(machine: Machine): KindlingError {
   const tail = machine.console.lines.slice(-25).map(({ text }) => `  | ${text}`);
   return new KindlingError(
     'KND_TIMEOUT',
-    `the node did not report itself within ${DEADLINE_MS / 1000} s\n${tail.join('\n')}`,
+    `the node did not get as far as onboarding within ${DEADLINE_MS / 1000} s\n${tail.join('\n')}`,
   );
 }
 

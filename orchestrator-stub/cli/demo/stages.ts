@@ -6,7 +6,9 @@ export const STAGES = [
   { id: 'identity', title: 'identity' },
   { id: 'network', title: 'network' },
   { id: 'inventory', title: 'inventory' },
-  { id: 'reported', title: 'known to the stub' },
+  { id: 'discovered', title: 'discovered' },
+  { id: 'registered', title: 'registered' },
+  { id: 'onboarded', title: 'onboarded' },
 ] as const;
 
 export type StageId = (typeof STAGES)[number]['id'];

@@ -1,10 +1,19 @@
 import { KindlingError } from '../../../protocol/error.ts';
 import type { KnownNode } from './summary.ts';
 
+export interface DemoEvent {
+  type: string;
+  nodeId: string;
+  /** What happened to a node: discovered, registered, onboarded, … */
+  change?: string;
+  /** How the node is now, for people. */
+  status?: string;
+}
+
 /** Calls `onEvent` for every event the orchestrator tells its watchers (server-sent events), until aborted. */
 export async function watchEvents(
   url: string,
-  onEvent: (event: { type: string; nodeId: string; change?: string }) => void,
+  onEvent: (event: DemoEvent) => void,
   signal: AbortSignal,
 ): Promise<void> {
   const response = await fetch(`${url}/api/v1/events`, { signal });
@@ -26,6 +35,17 @@ export async function fetchNode(url: string, id: string): Promise<KnownNode> {
   const response = await fetch(`${url}${path}`);
   if (!response.ok) throw answerError(path, response);
   return (await response.json()) as KnownNode;
+}
+
+/** What an operator does with a node that has shown itself: takes it in, and lets it have its credentials. */
+export async function registerNode(url: string, { uuid }: KnownNode): Promise<void> {
+  const path = '/api/v1/nodes';
+  const response = await fetch(`${url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ uuid, name: 'demo-node', autoOnboard: true }),
+  });
+  if (!response.ok) throw answerError(path, response);
 }
 
 function answerError(path: string, response: Response): KindlingError {

@@ -55,7 +55,9 @@ describe('kindling demo', () => {
       'identity',
       'network',
       'inventory',
-      'known to the stub',
+      'discovered',
+      'registered',
+      'onboarded',
     ]) {
       expect(output).toMatch(new RegExp(`^✔ ${stage} +[\\d.]+ s`, 'm'));
     }
