@@ -4,6 +4,9 @@ import { formatResult } from './format-result.ts';
 
 /** Every benchmark: what it tells, and the module that is loaded only when it runs. */
 const BENCHMARKS: Record<string, { summary: string; load: () => Promise<RunBenchmark> }> = {
+  demo: {
+    summary: 'how long the demo takes when everything is built',
+    load: async () => (await import('./demo.ts')).benchmarkDemo,
   'image-write': {
     summary: 'writing an image to a disk, next to the ways in use today',
     load: async () => (await import('./image-write.ts')).benchmarkImageWrite,

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
+import { readStages } from '../../bench/demo.ts';
 import { formatResult, formatTable } from '../../bench/format-result.ts';
 
 function bench(...args: string[]) {
@@ -17,6 +18,17 @@ describe('npm run bench', () => {
     const { stdout, stderr, status } = bench('warp-drive', '--json');
     expect({ stdout, status }).toEqual({ stdout: '', status: 2 });
     expect(stderr).toContain('warp-drive');
+  });
+});
+
+describe('the demo benchmark', () => {
+  it('reads the stages from what the demo prints', () => {
+    const output =
+      '✔ Agent executable · 5 s\n✔ power on             0.2 s   UEFI firmware\n✔ Micro-OS up         12.3 s\n';
+    expect(readStages(output)).toEqual([
+      { stage: 'power on', seconds: 0.2, detail: 'UEFI firmware' },
+      { stage: 'Micro-OS up', seconds: 12.3 },
+    ]);
   });
 });
 
