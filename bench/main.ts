@@ -7,6 +7,7 @@ const BENCHMARKS: Record<string, { summary: string; load: () => Promise<RunBench
   demo: {
     summary: 'how long the demo takes when everything is built',
     load: async () => (await import('./demo.ts')).benchmarkDemo,
+  },
   'image-write': {
     summary: 'writing an image to a disk, next to the ways in use today',
     load: async () => (await import('./image-write.ts')).benchmarkImageWrite,
