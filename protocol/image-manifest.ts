@@ -116,7 +116,7 @@ export function isManifestSignedBy(manifest: ImageManifest, publicKeys: readonly
 }
 
 /** A short name for a public key: the first 16 digits of the SHA-256 of its DER form. */
-export function keyIdOf(key: KeyObject): string {
+function keyIdOf(key: KeyObject): string {
   return createHash('sha256')
     .update(key.export({ type: 'spki', format: 'der' }))
     .digest('hex')

@@ -29,7 +29,7 @@ export function sniffFormat(head: Buffer): ImageFormat {
 
 const COMPRESSED: ReadonlySet<ImageFormat> = new Set(['gz', 'bz2', 'xz', 'zst']);
 
-export const isCompressed = (format: ImageFormat): boolean => COMPRESSED.has(format);
+const isCompressed = (format: ImageFormat): boolean => COMPRESSED.has(format);
 
 /** Compares what the bytes say with what the request and the server say. */
 export function checkFormat(

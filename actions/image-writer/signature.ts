@@ -24,7 +24,7 @@ export async function checkSignature(
 }
 
 /** Whether one of the keys (PEM) made this signature. */
-export function isSignedBy(keys: readonly string[], text: string | Buffer, signature: Buffer): boolean {
+function isSignedBy(keys: readonly string[], text: string | Buffer, signature: Buffer): boolean {
   const data = Buffer.from(text);
   return keys.some((pem) => {
     try {

@@ -96,7 +96,7 @@ function addFree(
   }
 }
 
-export async function readAt(image: FileHandle, position: number, length: number): Promise<Buffer> {
+async function readAt(image: FileHandle, position: number, length: number): Promise<Buffer> {
   const { buffer, bytesRead } = await image.read(Buffer.alloc(length), 0, length, position);
   return buffer.subarray(0, bytesRead);
 }

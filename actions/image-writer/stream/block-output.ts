@@ -4,7 +4,7 @@ import { KindlingError } from '../../../protocol/error.ts';
 import { alignedMemory } from '../target/aligned-memory.ts';
 import { ALIGNMENT, diskWriteError, type Target, writeBuffered, writeZeros } from '../target/target.ts';
 
-export const BLOCK_BYTES = 4 * 1024 * 1024;
+const BLOCK_BYTES = 4 * 1024 * 1024;
 /** The start of the disk that is withheld until everything is verified: boot sector and partition table. */
 export const HEAD_BYTES = 1024 * 1024;
 const BLOCK_COUNT = 4;
