@@ -40,6 +40,8 @@ interface Installation extends StickContext {
 /** A firmware that starts the stick again and again is not fixed by trying for ever. */
 const MAX_HAND_OVERS = 3;
 
+const ERASE = 'erase_non_removable_disks';
+
 /**
  * Installs this machine from the stick it was started from, without any server:
  * 1 find the stick, check its signature  2 which entry is this machine  3 installed already? then on to the disk
@@ -93,12 +95,15 @@ async function install(installation: Installation): Promise<'reboot' | 'poweroff
       // A stick that was pulled out does not come back like a network does.
       RETRY_DURATION_MINUTES: '1',
     };
+    const erase = { DETACH_REMOVABLE: 'false' };
+    const erasePlan = entry.wipeOthers ? await step(installation, ERASE, erase, { isDryRun: true }) : {};
     const plan = await step(installation, 'image2disk', image, { isDryRun: true });
     const terminals = consoles.names.map((name) => `/dev/${name}`);
     await confirm(entry, terminals, say, signal);
 
     // The consent is to the very plan that was shown: another disk, or other contents, and nothing is written.
-    const consent = { KINDLING_REQUIRE_CONSENT: 'always', KINDLING_CONSENT: String(plan['planHash'] ?? '') };
+    if (entry.wipeOthers) await step(installation, ERASE, { ...erase, ...consentTo(erasePlan) });
+    const consent = entry.wipeOthers ? {} : consentTo(plan); // erasing has changed what the plan was made for
     const written = await step(installation, 'image2disk', { ...image, ...consent });
     await step(installation, 'cloud-init', {
       USER_DATA: entry.userData,
@@ -117,6 +122,10 @@ async function install(installation: Installation): Promise<'reboot' | 'poweroff
   } finally {
     await payload.close();
   }
+}
+
+function consentTo({ planHash }: Record<string, unknown>): Record<string, string> {
+  return { KINDLING_REQUIRE_CONSENT: 'always', KINDLING_CONSENT: String(planHash ?? '') };
 }
 
 /** Runs one action as a workflow would; a failed one ends the installation with its own code. */

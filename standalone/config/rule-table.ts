@@ -44,6 +44,7 @@ export const RULES = {
   OS111: { severity: 'error', meaning: 'Commands are texts or lists of words, and not empty.' },
   OS112: { severity: 'error', meaning: 'Host name and time zone are well-formed.' },
   OS113: { severity: 'warning', meaning: 'A kubernetes section is used only where hostType is kubernetes.' },
+  OS114: { severity: 'notice', meaning: 'lvmSizeGiB is kept, but no partition for LVM is made yet.' },
 
   K8S201: { severity: 'error', meaning: '`kind` is KThreesControlPlaneTemplate.' },
   K8S202: { severity: 'error', meaning: '`apiVersion` is controlplane.cluster.x-k8s.io/v1beta2.' },

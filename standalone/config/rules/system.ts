@@ -30,6 +30,9 @@ export function checkSystem(config: Config, report: Report): void {
       report('OS108', [...AT, key], `${value} is not a whole number of 0 or more`);
     }
   }
+  if ((os.lvmSizeGiB ?? 0) > 0) {
+    report('OS114', [...AT, 'lvmSizeGiB'], 'the installer makes no partition for LVM yet; this is ignored');
+  }
   checkServices(os.services, report);
   checkFiles(os.writeFiles, report);
   os.runCommands?.forEach((command, index) => {

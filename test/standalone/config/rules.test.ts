@@ -304,6 +304,12 @@ const CASES: Case[] = [
     ],
   },
   {
+    code: 'OS114',
+    severity: 'notice',
+    good: [os({ lvmSizeGiB: 0 })],
+    bad: [[os({ lvmSizeGiB: 20 }), 'operatingSystem.lvmSizeGiB', /ignored/]],
+  },
+  {
     code: 'K8S201',
     good: [clusterConfig()],
     bad: [
