@@ -9,6 +9,7 @@ import { runTool } from '../build-tool.ts';
 import { type DebianPackage, resolvePackages, unpackPackages } from '../debian/packages.ts';
 import { type Bundle, bundleAgent } from './bundle.ts';
 import { prepareNode } from './node-runtime.ts';
+import { dropInternalSymbols } from './node-trim.ts';
 import { type Library, packOneFile } from './pack.ts';
 
 /** The shared libraries Node is linked against, and the Debian packages they come from. */
@@ -32,6 +33,8 @@ const OWN_FILES = [
   'code-cache.ts',
   'pkg-sea.ts',
   'pack.ts',
+  'node-trim.ts',
+  '../elf.ts',
   'agent-executable.ts',
 ];
 
@@ -116,6 +119,7 @@ async function joinWithNode(work: string, assets: Record<string, string>, node: 
   const application = await readFile(output);
   for (let at = application.indexOf(work); at >= 0; at = application.indexOf(work))
     application.fill('/', at, at + work.length);
+  dropInternalSymbols(application); // not earlier: pkg rewrites the tables of symbols
   return application;
 }
 

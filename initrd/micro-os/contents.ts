@@ -1,4 +1,4 @@
-/** What the Micro-OS is made of, and why. The one list: change it here, and `kindling build microos --explain` shows the effect. */
+/** What the Micro-OS is made of, and why. The one list: change it here; `kindling build microos --explain` shows the effect. */
 
 /** `minimal`: what provisioning over the network needs. `full`: everything of minimal, and encryption, RAID, containers. */
 export type Profile = 'minimal' | 'full';
@@ -16,12 +16,12 @@ export const TOOLS: Record<Profile, readonly Tools[]> = {
     {
       package: 'busybox-static',
       files: ['bin/busybox'],
-      reason: 'the shell, udhcpc, modprobe, mount and a hundred small tools',
+      reason: 'the shell, udhcpc, modprobe, mount, blkdiscard and two hundred small tools',
     },
     { package: 'fdisk', files: ['sbin/sfdisk'], reason: 'partition tables, GPT and MBR, from a script' },
     {
       package: 'util-linux',
-      files: ['sbin/blkid', 'sbin/wipefs', 'sbin/blkdiscard'],
+      files: ['sbin/blkid', 'sbin/wipefs'],
       reason: 'finds and removes signatures of file systems and RAIDs',
     },
     {
@@ -34,7 +34,7 @@ export const TOOLS: Record<Profile, readonly Tools[]> = {
       files: ['sbin/mkfs.fat', 'sbin/mkfs.vfat'],
       reason: 'makes EFI system partitions and CIDATA seeds',
     },
-    { package: 'efibootmgr', files: ['bin/efibootmgr'], reason: 'boot order of UEFI machines' },
+    { package: 'efibootmgr', files: ['bin/efibootmgr'], reason: 'boot order of UEFI machines, by hand' },
     { package: 'hdparm', files: ['sbin/hdparm'], reason: 'secure erase of ATA disks' },
     {
       package: 'kexec-tools',
@@ -42,39 +42,72 @@ export const TOOLS: Record<Profile, readonly Tools[]> = {
       reason: 'starts the installed system without going through the firmware again',
     },
   ],
-  full: [],
+  full: [
+    {
+      package: 'cryptsetup-bin',
+      files: ['sbin/cryptsetup', 'sbin/veritysetup', 'sbin/integritysetup'],
+      reason: 'LUKS, dm-verity, dm-integrity',
+    },
+    {
+      package: 'tpm2-tools',
+      files: ['usr/bin/tpm2'],
+      reason: 'seals keys to the TPM («tpm2 create …»; one program with many commands)',
+    },
+    {
+      package: 'libtss2-tcti-device0',
+      files: ['usr/lib/x86_64-linux-gnu/libtss2-tcti-device.so.0'],
+      reason: 'how tpm2 reaches /dev/tpmrm0; loaded by name at run time, so nothing asks for it',
+    },
+    {
+      package: 'lvm2',
+      files: ['sbin/lvm', 'sbin/pvcreate', 'sbin/vgcreate', 'sbin/lvcreate', 'sbin/vgchange', 'sbin/pvs'],
+      reason: 'logical volumes',
+    },
+    {
+      package: 'dmsetup',
+      files: ['sbin/dmsetup'],
+      reason: 'removes device-mapper devices left by an earlier run',
+    },
+    { package: 'mdadm', files: ['sbin/mdadm'], reason: 'software RAID' },
+    { package: 'nvme-cli', files: ['usr/sbin/nvme'], reason: 'NVMe namespaces, format, sanitize by hand' },
+    {
+      package: 'qemu-utils',
+      files: ['usr/bin/qemu-img', 'usr/bin/qemu-nbd'],
+      reason: 'qcow2, VMDK, VHD images',
+    },
+    { package: 'crun', files: ['usr/bin/crun'], reason: 'runs actions we do not know as containers' },
+    { package: 'xfsprogs', files: ['sbin/mkfs.xfs', 'usr/sbin/xfs_growfs'], reason: 'makes and grows XFS' },
+    { package: 'gdisk', files: ['sbin/sgdisk'], reason: 'partition tables in workflows written for sgdisk' },
+    { package: 'zstd', files: ['usr/bin/zstd'], reason: 'decompresses .zst in scripts; busybox cannot' },
+  ],
 };
 
-/** Where shared libraries of the tools may come from. Only what a tool really needs ends up in the Micro-OS. */
+/** Where shared libraries of the tools may come from. Only what a tool really asks for ends up in the Micro-OS. */
 export const LIBRARY_PACKAGES: Record<Profile, readonly string[]> = {
   minimal: [
-    'libc6',
-    'libblkid1',
-    'libuuid1',
-    'libfdisk1',
-    'libsmartcols1',
-    'libmount1',
-    'libtinfo6',
-    'libreadline8',
-    'libext2fs2',
-    'libcom-err2',
-    'libss2',
-    'libefivar1',
-    'libefiboot1',
-    'libpopt0',
-    'libxenmisc4.17',
-    'libxencall1',
-    'libxentoollog1',
-    'libxentoolcore1',
-    'libxenforeignmemory1',
-    'libxendevicemodel1',
-    'libxenevtchn1',
-    'libxengnttab1',
-    'zlib1g',
-    'liblzma5',
-    'libzstd1',
+    'libc6', // every tool
+    ...['libblkid1', 'libuuid1', 'libfdisk1', 'libsmartcols1', 'libtinfo6', 'libreadline8'], // util-linux
+    ...['libext2fs2', 'libcom-err2'], // e2fsprogs
+    ...['libefivar1', 'libefiboot1', 'libpopt0'], // efibootmgr
+    ...['zlib1g', 'liblzma5', 'libzstd1'], // kexec reads compressed kernels,
+    ...['libxenmisc4.17', 'libxencall1', 'libxentoollog1', 'libxentoolcore1'], // and Debian's knows Xen
+    ...['libxenforeignmemory1', 'libxendevicemodel1', 'libxenevtchn1', 'libxengnttab1'],
   ],
-  full: [],
+  full: [
+    ...['libgcc-s1', 'libstdc++6', 'libssl3', 'libselinux1', 'libpcre2-8-0'], // many of them
+    ...['libcryptsetup12', 'libargon2-1', 'libjson-c5', 'libdevmapper1.02.1', 'libudev1'], // cryptsetup
+    ...['libdevmapper-event1.02.1', 'libaio1', 'libedit2', 'libbsd0', 'libmd0'], // lvm2
+    ...['libsystemd0', 'libcap2', 'libgcrypt20', 'libgpg-error0', 'liblz4-1'], // lvm2, crun, nvme-cli
+    ...['libseccomp2', 'libyajl2'], // crun
+    ...['libnvme1', 'libdbus-1-3'], // nvme-cli
+    ...['libinih1', 'liburcu8'], // xfsprogs
+    ...['libtss2-esys-3.0.2-0', 'libtss2-mu0', 'libtss2-rc0', 'libtss2-sys1', 'libtss2-tctildr0'], // tpm2-tools, and
+    ...['libcurl3-gnutls', 'libnghttp2-14', 'libidn2-0', 'libunistring2', 'librtmp1', 'libssh2-1', 'libpsl5'], // what its
+    ...['libgssapi-krb5-2', 'libkrb5-3', 'libk5crypto3', 'libkrb5support0', 'libkeyutils1'], // curl wants
+    ...['libldap-2.5-0', 'libsasl2-2', 'libbrotli1'],
+    ...['libglib2.0-0', 'liburing2', 'libfuse3-3', 'libnuma1'], // qemu-utils
+    ...['libgnutls30', 'libnettle8', 'libhogweed6', 'libgmp10', 'libp11-kit0', 'libtasn1-6', 'libffi8'],
+  ],
 };
 
 interface Modules {
@@ -86,7 +119,7 @@ interface Modules {
 export const MODULES: Record<Profile, readonly Modules[]> = {
   minimal: [
     { modules: ['nvme', 'vmd'], reason: 'NVMe disks, also behind Intel VMD' },
-    { modules: ['ahci', 'ata_piix', 'ata_generic', 'sd_mod'], reason: 'SATA disks' },
+    { modules: ['ahci', 'ata_piix', 'ata_generic', 'sd_mod'], reason: 'SATA and IDE disks' },
     {
       modules: ['virtio_pci', 'virtio_mmio', 'virtio_blk', 'virtio_scsi', 'virtio_net', 'virtio_rng'],
       reason: 'virtual machines (KVM)',
@@ -104,7 +137,8 @@ export const MODULES: Record<Profile, readonly Modules[]> = {
     { modules: ['e1000', 'e1000e', 'igb', 'igc', 'ixgbe', 'i40e', 'ice'], reason: 'Intel network cards' },
     { modules: ['r8169', 'realtek', '8139cp', '8139too'], reason: 'Realtek network cards' },
     { modules: ['tg3', 'bnxt_en'], reason: 'Broadcom network cards' },
-    { modules: ['atlantic', 'vmxnet3', 'vmw_pvscsi'], reason: 'Aquantia network cards; VMware machines' },
+    { modules: ['atlantic'], reason: 'Aquantia network cards' },
+    { modules: ['vmxnet3', 'vmw_pvscsi'], reason: 'virtual machines (VMware)' },
     { modules: ['r8152', 'ax88179_178a', 'asix', 'cdc_ether', 'cdc_ncm'], reason: 'USB network adapters' },
     { modules: ['8021q', 'bonding'], reason: 'VLANs and bonded links' },
     {
@@ -116,13 +150,33 @@ export const MODULES: Record<Profile, readonly Modules[]> = {
     { modules: ['usbhid', 'hid_generic'], reason: 'USB keyboards, for the debug shell' },
     {
       modules: ['ipmi_si', 'ipmi_devintf', 'i6300esb', 'iTCO_wdt'],
-      reason: 'management controller and hardware watchdogs',
+      reason: 'management controller, watchdogs',
     },
     { modules: ['qemu_fw_cfg'], reason: 'settings given by QEMU' },
     {
       modules: ['crc32c_intel', 'crc32c_generic'],
-      reason: 'checksums of ext4 (asked for by name at mount time)',
+      reason: 'checksums of ext4, asked for by name at mount time',
     },
   ],
-  full: [],
+  full: [
+    { modules: ['dm_mod', 'dm_crypt', 'dm_verity', 'dm_integrity'], reason: 'encrypted and verified disks' },
+    {
+      modules: ['aesni_intel', 'xts', 'sha256_ssse3', 'sha512_ssse3', 'algif_skcipher'],
+      reason: 'their ciphers, fast',
+    },
+    { modules: ['dm_thin_pool', 'dm_snapshot', 'dm_mirror', 'dm_raid'], reason: 'logical volumes' },
+    { modules: ['raid0', 'raid1', 'raid10', 'raid456'], reason: 'software RAID' },
+    { modules: ['nbd'], reason: 'qcow2 images as disks (qemu-nbd)' },
+    { modules: ['xfs', 'btrfs', 'fuse'], reason: 'more file systems' },
+    { modules: ['veth', 'bridge', 'tun', 'macvlan'], reason: 'networks of containers' },
+    {
+      modules: ['bnx2', 'bnx2x', 'mlx4_en', 'mlx5_core', 'qede', 'be2net', 'sfc', 'cxgb4'],
+      reason: 'data-centre network cards',
+    },
+    {
+      modules: ['ixgbevf', 'iavf', 'ena', 'hv_netvsc', 'hv_storvsc', 'xen_netfront', 'xen_blkfront'],
+      reason: 'more virtual machines',
+    },
+    { modules: ['mptsas', 'mptspi', 'pm80xx', 'arcmsr'], reason: 'older SAS and RAID controllers' },
+  ],
 };

@@ -28,6 +28,9 @@ export interface MicroOs {
 export type Compression = 'quick' | 'small';
 
 const LEVELS: Record<Compression, number> = { quick: 6, small: 19 };
+/** How far back a repeat is found: 32 MB reach from the libraries of the tools to the same ones inside the agent, just
+ * before them in the archive. The kernel needs that much memory to unpack; more would cost RAM at the worst moment. */
+const WINDOW_LOG = 25;
 /** The command line inside the unified kernel image; every other way to boot brings its own. */
 const UKI_COMMAND_LINE = `${ROOT_ARGUMENTS} console=tty0 console=ttyS0,115200n8`;
 const STUB = { package: 'systemd-boot-efi', path: 'usr/lib/systemd/boot/efi/linuxx64.efi.stub' };
@@ -125,7 +128,11 @@ async function readStub(packages: readonly DebianPackage[]): Promise<Buffer> {
 async function compress(archive: Buffer, level: number): Promise<Buffer> {
   return promisify(zstdCompress)(archive, {
     pledgedSrcSize: archive.length,
-    params: { [constants.ZSTD_c_compressionLevel]: level, [constants.ZSTD_c_checksumFlag]: 1 },
+    params: {
+      [constants.ZSTD_c_compressionLevel]: level,
+      [constants.ZSTD_c_windowLog]: WINDOW_LOG,
+      [constants.ZSTD_c_checksumFlag]: 1,
+    },
   });
 }
 

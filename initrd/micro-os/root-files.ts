@@ -162,7 +162,7 @@ async function ownFiles(agent: string): Promise<RootFile[]> {
   const files: RootFile[] = [
     {
       package: OURS,
-      path: 'usr/bin/kindling-agent',
+      path: 'bin/kindling-agent',
       mode: 0o755,
       type: 'file',
       contents: await readFile(agent),

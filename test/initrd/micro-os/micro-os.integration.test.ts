@@ -2,10 +2,13 @@ import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
+import { execa } from 'execa';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { cacheRoot } from '../../../initrd/build-cache.ts';
 import { type CpioEntry, decodeCpio } from '../../../initrd/cpio.ts';
-import { ensureMicroOs, type MicroOs } from '../../../initrd/index.ts';
+import { ensureMicroOs, type MicroOs, PROFILES } from '../../../initrd/index.ts';
+import { TOOLS } from '../../../initrd/micro-os/contents.ts';
+import { listsOf } from '../../../initrd/micro-os/root-files.ts';
 import { readUkiSections } from '../../../initrd/micro-os/uki.ts';
 
 let microOs: MicroOs;
@@ -46,7 +49,7 @@ describe('the Micro-OS', () => {
   it('has every library its programs ask for, and a driver with all it depends on', () => {
     expect(entries.get('lib64/ld-linux-x86-64.so.2')?.type).toBe('file');
     expect([...entries.keys()]).toEqual(
-      expect.arrayContaining(['init', 'usr/bin/kindling-agent', 'sbin/sfdisk', 'bin/sh']),
+      expect.arrayContaining(['init', 'bin/kindling-agent', 'sbin/sfdisk', 'bin/sh']),
     );
     const modulesDep = [...entries.values()].find(({ path }) => path.endsWith('/modules.dep'));
     const folder = modulesDep?.path.slice(0, -'modules.dep'.length) ?? '';
@@ -76,5 +79,27 @@ describe('the Micro-OS', () => {
     expect(sections.get('.linux')?.equals(await readFile(microOs.kernel))).toBe(true);
     expect(sections.get('.initrd')?.equals(await readFile(microOs.initramfs))).toBe(true);
     expect(sections.get('.cmdline')?.toString()).toContain('console=tty0');
+  });
+});
+
+describe.each(PROFILES)('the tools of the profile %s', (profile) => {
+  it('all start with nothing but the Micro-OS around them', async () => {
+    const { initramfs } = await ensureMicroOs(profile);
+    const root = await mkdtemp(join(tmpdir(), 'kindling-root-'));
+    try {
+      const input = zstdDecompressSync(await readFile(initramfs));
+      await execa('cpio', ['-i', '-d', '--quiet'], { cwd: root, input });
+      const tools = listsOf(TOOLS, profile).flatMap(({ files }) => files);
+      for (const tool of tools.filter((path) => /bin\//.test(path))) {
+        const { stderr, exitCode } = await execa('chroot', [root, `/${tool}`, '--version'], {
+          reject: false,
+          timeout: 20_000,
+        });
+        expect(`${tool}: ${stderr}`).not.toMatch(/shared librar|not found|No such file/);
+        expect(exitCode, tool).not.toBe(127);
+      }
+    } finally {
+      await rm(root, { recursive: true, force: true });
+    }
   });
 });

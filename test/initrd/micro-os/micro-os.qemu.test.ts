@@ -1,0 +1,69 @@
+import { spawnSync } from 'node:child_process';
+import { mkdir, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { ensureMicroOs, packDropin } from '../../../initrd/index.ts';
+import { bootMachine } from '../../qemu/machine.ts';
+import { makeFolder, removeFolder } from '../../qemu/processes.ts';
+
+const folder = makeFolder('micro-os-test');
+const patience = { timeoutMs: 120_000 };
+
+afterAll(() => removeFolder(folder));
+
+/** What a technician would type; here it is the first program, and comes out of a drop-in archive. */
+const CHECKS = `#!/bin/sh
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+mount -t proc proc /proc; mount -t sysfs sysfs /sys; mount -t devtmpfs dev /dev
+echo "firmware: $(cat /lib/firmware/site/nic.bin)"
+find /sys/devices -name modalias -exec cat {} + | sort -u | xargs modprobe -aqb
+modprobe ext4 && modprobe bonding && echo "drivers: $(ls /sys/class/net | tr '\\n' ' ')"
+dd if=/dev/zero of=/disk bs=1M count=8 2>/dev/null
+mke2fs -q -t ext4 /disk && mount -o loop /disk /mnt && echo "ext4: $(grep -c /mnt /proc/mounts)"
+umount /mnt
+kindling-agent identify && echo "identified, $(free -m | awk '/^Mem/ {print $7}') MB free"
+poweroff -f
+`;
+
+describe('the Micro-OS', () => {
+  it('identifies the machine with 384 MB of RAM, and takes a drop-in archive', async () => {
+    const dropin = join(folder, 'dropin');
+    await mkdir(join(dropin, 'lib/firmware/site'), { recursive: true });
+    await writeFile(join(dropin, 'lib/firmware/site/nic.bin'), 'from the site');
+    await writeFile(join(dropin, 'checks'), CHECKS, { mode: 0o755 });
+    const extra = join(folder, 'extra.cpio');
+    await writeFile(extra, await packDropin(dropin));
+
+    const { kernel, initramfs } = await ensureMicroOs('minimal');
+    await using machine = await bootMachine({
+      memoryMb: 384,
+      disks: [{ bus: 'sata', size: '64M' }],
+      nics: [{ model: 'e1000' }],
+      kernel: { kernel, initrd: [initramfs, extra], cmdline: 'console=ttyS0 panic=-1 quiet rdinit=/checks' },
+    });
+    const { groups } = await machine.console.waitFor(/identified, (\d+) MB free/, patience);
+    expect(Number(groups[1])).toBeGreaterThan(60);
+    await machine.console.waitFor(/firmware: from the site/, { timeoutMs: 1000 });
+    await machine.console.waitFor(/drivers: .*eth0/, { timeoutMs: 1000 });
+    await machine.console.waitFor(/ext4: 1/, { timeoutMs: 1000 });
+  });
+
+  it('boots as one EFI program from the default path of a disk', async () => {
+    const { uki } = await ensureMicroOs('minimal');
+    const esp = join(folder, 'esp.img');
+    await writeFile(esp, '');
+    await truncate(esp, 96 * 2 ** 20);
+    for (const [program, ...args] of [
+      ['mkfs.vfat', '-F', '32', esp],
+      ['mmd', '-i', esp, '::/EFI', '::/EFI/BOOT'],
+      ['mcopy', '-i', esp, uki, '::/EFI/BOOT/BOOTX64.EFI'],
+    ] as const)
+      expect(spawnSync(program, args, { encoding: 'utf8' }).stderr).toBe('');
+    await using machine = await bootMachine({
+      firmware: 'ovmf',
+      memoryMb: 512,
+      disks: [{ bus: 'virtio', file: esp }],
+    });
+    await machine.console.waitFor(/kindling-agent \d+\.\d+\.\d+/, patience);
+  });
+});
