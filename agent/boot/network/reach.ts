@@ -25,15 +25,16 @@ export async function reaches(
 
 /** By the name servers this interface was given; several cards may be in nets that know different names. */
 async function resolve(host: string, lease: Lease, timeoutMs: number): Promise<string[]> {
-  if (isIP(host)) return [host];
+  const family = isIP(lease.address) === 6 ? 6 : 4;
+  if (isIP(host)) return isIP(host) === family ? [host] : [];
   if (lease.nameservers.length > 0) {
     const resolver = new Resolver({ timeout: timeoutMs, tries: 1 });
     resolver.setServers(lease.nameservers);
     resolver.setLocalAddress(lease.address);
-    const found = await resolver.resolve4(host).catch(() => []);
+    const found = await (family === 6 ? resolver.resolve6(host) : resolver.resolve4(host)).catch(() => []);
     if (found.length > 0) return found;
   }
-  const known = await lookup(host, { all: true }); // /etc/hosts, which the config archive may bring
+  const known = await lookup(host, { all: true, family }); // /etc/hosts, which the config archive may bring
   return known.map(({ address }) => address);
 }
 
