@@ -127,6 +127,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     onFailure,
   });
   const workflows: Workflows = new Workflows({
+    database,
     table: new WorkflowTable(database),
     bus,
     now,

@@ -45,6 +45,8 @@ export interface ProvisioningOptions {
 export class Provisioning {
   readonly #options: ProvisioningOptions;
   readonly #formats = new ImageFormats();
+  /** What each host's status says while its workflow runs. */
+  readonly #shown = new Map<string, string>();
 
   constructor(options: ProvisioningOptions) {
     this.#options = options;
@@ -125,11 +127,15 @@ export class Provisioning {
   follow({ definition, progress }: StoredWorkflow): void {
     const { hosts, nodes, database, now } = this.#options;
     if (definition.generation === 0) return;
+    const { text, indicator } = provisioningStatus(definition, progress);
+    // Most reports only carry progress: the host's line stays the same and nothing needs to be read or written.
+    if (this.#shown.get(definition.hostId) === text) return;
+    if (progress.finishedAt) this.#shown.delete(definition.hostId);
+    else this.#shown.set(definition.hostId, text);
     database.transaction(() => {
       const host = hosts.byId(definition.hostId);
       const instance = hosts.instance(definition.hostId);
       if (!host || !instance || instance.generation !== definition.generation) return;
-      const { text, indicator } = provisioningStatus(definition, progress);
       if (progress.state === 'SUCCESS') {
         hosts.saveInstance(markProvisioned(instance, definition.generation, now()));
         const profile = this.#options.profiles.get(instance.profile);

@@ -32,14 +32,14 @@ export class Database {
   /** All or nothing. A transaction inside a transaction joins the outer one. */
   transaction<T>(work: () => T): T {
     if (this.#depth > 0) return work();
-    this.#connection.exec('BEGIN IMMEDIATE');
+    this.run('BEGIN IMMEDIATE');
     this.#depth++;
     try {
       const result = work();
-      this.#connection.exec('COMMIT');
+      this.run('COMMIT');
       return result;
     } catch (thrown) {
-      this.#connection.exec('ROLLBACK');
+      this.run('ROLLBACK');
       throw thrown;
     } finally {
       this.#depth--;

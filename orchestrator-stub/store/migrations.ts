@@ -18,6 +18,7 @@ const STEPS: readonly string[] = [
   ) STRICT;
   CREATE UNIQUE INDEX hosts_uuid ON hosts (uuid) WHERE uuid IS NOT NULL;
   CREATE UNIQUE INDEX hosts_serial ON hosts (serial) WHERE serial IS NOT NULL AND serial <> 'n/a' AND is_registered = 1;
+  CREATE INDEX hosts_serial_lookup ON hosts (serial) WHERE serial IS NOT NULL;
   CREATE INDEX hosts_mac ON hosts (mac) WHERE mac IS NOT NULL;
 
   CREATE TABLE inventories (
@@ -60,12 +61,14 @@ const STEPS: readonly string[] = [
   CREATE TABLE workflows (
     id TEXT PRIMARY KEY,
     host_id TEXT NOT NULL REFERENCES hosts (id) ON DELETE CASCADE,
-    definition TEXT NOT NULL,
-    progress TEXT NOT NULL,
-    state TEXT GENERATED ALWAYS AS (json_extract(progress, '$.state')) VIRTUAL
+    definition TEXT NOT NULL
   ) STRICT;
   CREATE INDEX workflows_host ON workflows (host_id);
-  CREATE INDEX workflows_state ON workflows (state);
+
+  CREATE TABLE workflow_progress (
+    workflow_id TEXT PRIMARY KEY REFERENCES workflows (id) ON DELETE CASCADE,
+    document TEXT NOT NULL
+  ) STRICT;
 
   CREATE TABLE log_lines (
     host_id TEXT NOT NULL REFERENCES hosts (id) ON DELETE CASCADE,

@@ -11,7 +11,13 @@ interface Row {
   progress: string;
 }
 
-/** Workflows. The definition (which may carry files) is written once, the small progress with every report. */
+const SELECT =
+  'SELECT definition, document AS progress FROM workflows JOIN workflow_progress ON workflow_id = workflows.id';
+
+/**
+ * Workflows. The definition, which may carry files, is written once; the small progress has a table of its own, because
+ * SQLite rewrites a whole row with every change and progress changes with every report.
+ */
 export class WorkflowTable {
   readonly #database: Database;
 
@@ -20,33 +26,34 @@ export class WorkflowTable {
   }
 
   list(): StoredWorkflow[] {
-    return this.#read('SELECT definition, progress FROM workflows ORDER BY rowid');
+    return this.#read(`${SELECT} ORDER BY workflows.rowid`);
   }
 
   byId(id: string): StoredWorkflow | undefined {
-    return this.#read('SELECT definition, progress FROM workflows WHERE id = ?', id)[0];
+    return this.#read(`${SELECT} WHERE workflows.id = ?`, id)[0];
   }
 
   insert({ definition, progress }: StoredWorkflow): void {
     this.#database.run(
-      'INSERT INTO workflows (id, host_id, definition, progress) VALUES (?, ?, ?, ?)',
+      'INSERT INTO workflows (id, host_id, definition) VALUES (?, ?, ?)',
       definition.id,
       definition.hostId,
       JSON.stringify(definition),
+    );
+    this.saveProgress(definition.id, progress);
+  }
+
+  saveProgress(id: string, progress: WorkflowProgress): void {
+    this.#database.run(
+      'INSERT INTO workflow_progress (workflow_id, document) VALUES (?, ?) ON CONFLICT (workflow_id) DO UPDATE SET document = excluded.document',
+      id,
       JSON.stringify(progress),
     );
   }
 
-  saveProgress(id: string, progress: WorkflowProgress): void {
-    this.#database.run('UPDATE workflows SET progress = ? WHERE id = ?', JSON.stringify(progress), id);
-  }
-
   /** The newest workflow of a host. */
   latestOf(hostId: string): StoredWorkflow | undefined {
-    return this.#read(
-      'SELECT definition, progress FROM workflows WHERE host_id = ? ORDER BY rowid DESC LIMIT 1',
-      hostId,
-    )[0];
+    return this.#read(`${SELECT} WHERE host_id = ? ORDER BY workflows.rowid DESC LIMIT 1`, hostId)[0];
   }
 
   #read(sql: string, ...values: string[]): StoredWorkflow[] {

@@ -1,5 +1,6 @@
 import { KindlingError } from '../../protocol/error.ts';
 import type { EventBus } from '../events/bus.ts';
+import type { Database } from '../store/database.ts';
 import type { StoredWorkflow, WorkflowTable } from '../store/workflow-table.ts';
 import { WorkerIndex } from './worker-index.ts';
 import {
@@ -17,12 +18,13 @@ import {
 } from './workflow.ts';
 
 export interface WorkflowsOptions {
+  database: Database;
   table: WorkflowTable;
   bus: EventBus;
   now: () => Date;
   /** How much later than the agent the stub ends an action that overran its time. */
   timeoutGraceMs: number;
-  /** Called after every change, inside the same turn. */
+  /** Called with every change, inside its transaction. */
   onChange: (workflow: StoredWorkflow) => void;
 }
 
@@ -56,7 +58,10 @@ export class Workflows {
 
   add(definition: WorkflowDefinition): StoredWorkflow {
     const workflow = { definition, progress: newProgress(definition) };
-    this.#options.table.insert(workflow);
+    this.#options.database.transaction(() => {
+      this.#options.table.insert(workflow);
+      this.#options.onChange(workflow);
+    });
     this.#hold(workflow);
     this.#tell(workflow);
     return workflow;
@@ -139,7 +144,10 @@ export class Workflows {
     const progress = decide(before);
     if (progress === before.progress) return before;
     const after = { definition: before.definition, progress };
-    this.#options.table.saveProgress(id, progress);
+    this.#options.database.transaction(() => {
+      this.#options.table.saveProgress(id, progress);
+      this.#options.onChange(after);
+    });
     this.#hold(after);
     this.#schedule(id);
     this.#tell(after);
@@ -185,7 +193,6 @@ export class Workflows {
 
   #tell(workflow: StoredWorkflow): void {
     const { definition, progress } = workflow;
-    this.#options.onChange(workflow);
     this.index.wake(definition.actions.map(({ workerId }) => workerId));
     const index = Math.min(currentIndex(progress), definition.actions.length - 1);
     this.#options.bus.publish({
