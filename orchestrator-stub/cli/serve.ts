@@ -3,6 +3,8 @@ import type { Command } from 'commander';
 import { pino } from 'pino';
 import { KindlingError } from '../../protocol/error.ts';
 import type { TinkDialect } from '../../protocol/tink-dialect.ts';
+import type { DhcpMode } from '../pxe/decide-reply.ts';
+import type { Stub } from '../serve.ts';
 import { defaultStateFolder, writePrivate } from '../site/state-folder.ts';
 
 interface ServeOptions {
@@ -17,6 +19,10 @@ interface ServeOptions {
   files: string[];
   dialect: TinkDialect[];
   strict?: boolean;
+  pxe?: string;
+  pxeMode: DhcpMode;
+  reservations?: string;
+  kernelArg: string[];
   log: string;
 }
 
@@ -42,6 +48,20 @@ export function defineServe(command: Command): void {
     .option('--files <folder>', 'serve its files below /files-edge-orch/; may be repeated', collect, [])
     .option('--dialect <name>', 'speak tink-legacy or tink-current only (default: both)', collectDialect, [])
     .option('--strict', 'answer exactly as EMF and tink-server do, also where that strands a node')
+    .option('--pxe <device>', 'boot machines over this network device: DHCP, TFTP, iPXE, Micro-OS')
+    .option(
+      '--pxe-mode <mode>',
+      'who gives addresses: auto-proxy, proxy, reservation',
+      checkPxeMode,
+      'auto-proxy',
+    )
+    .option('--reservations <file>', 'YAML list of known machines, for --pxe-mode reservation and proxy')
+    .option(
+      '--kernel-arg <argument>',
+      'further kernel argument of the Micro-OS; may be repeated',
+      collect,
+      [],
+    )
     .option('--log <level>', 'log level of the server', 'info')
     .action(serve);
 }
@@ -68,8 +88,34 @@ async function serve(options: ServeOptions): Promise<void> {
   if (stub.urls.plain && stub.urls.plain !== stub.urls.http)
     console.log(`        without TLS ${stub.urls.plain}`);
   console.log(`        state, site CA and operator’s token in ${options.state}`);
-  await untilSignal();
-  await stub.close();
+  try {
+    await using _netboot =
+      options.pxe === undefined ? undefined : await startNetboot(stub, options, options.pxe);
+    await untilSignal();
+  } finally {
+    await stub.close();
+  }
+}
+
+async function startNetboot(stub: Stub, options: ServeOptions, device: string): Promise<AsyncDisposable> {
+  const { serveNetboot } = await import('./serve-netboot.ts');
+  const netboot = await serveNetboot(stub, {
+    device,
+    mode: options.pxeMode,
+    reservations: options.reservations,
+    stateFolder: options.state,
+    stackFolder: join(options.state, 'tink-stack'),
+    kernelArgs: options.kernelArg,
+  });
+  console.log(`        machines boot from ${device} (${options.pxeMode})`);
+  return netboot;
+}
+
+function checkPxeMode(value: string): string {
+  if (value !== 'auto-proxy' && value !== 'proxy' && value !== 'reservation') {
+    throw new KindlingError('KND_USAGE', `--pxe-mode is auto-proxy, proxy or reservation, not ${value}`);
+  }
+  return value;
 }
 
 function untilSignal(): Promise<void> {

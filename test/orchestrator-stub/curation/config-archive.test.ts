@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { decodeCpio } from '../../../initrd/cpio.ts';
+import { packConfigArchive } from '../../../orchestrator-stub/curation/config-archive.ts';
+
+const site = {
+  ca: '-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----',
+  environment: { KEYCLOAK_URL: 'https://id.example', OBM_PORT: '443' },
+};
+
+describe('the config archive', () => {
+  it('has EMF’s files where EMF’s Micro-OS, HookOS and ours look for them', () => {
+    const files = new Map(
+      decodeCpio(packConfigArchive(site)).flatMap((entry) =>
+        entry.type === 'file' ? [[entry.path, entry.contents.toString()]] : [],
+      ),
+    );
+    expect(files.get('etc/emf/env_config')).toBe('KEYCLOAK_URL=https://id.example\nOBM_PORT=443\n');
+    expect(files.get('etc/hook/env_config')).toBe(files.get('etc/emf/env_config'));
+    expect(files.get('etc/idp/ca.pem')).toBe(`${site.ca}\n`);
+  });
+
+  it('names every folder before what is in it, because the kernel makes none', () => {
+    const paths = decodeCpio(packConfigArchive(site)).map(({ path }) => path);
+    for (const [index, path] of paths.entries()) {
+      const folder = path.split('/').slice(0, -1).join('/');
+      if (folder) expect(paths.indexOf(folder)).toBeLessThan(index);
+    }
+  });
+
+  it('is the same for the same settings', () => {
+    expect(packConfigArchive(site).equals(packConfigArchive(site))).toBe(true);
+  });
+});
