@@ -11,6 +11,8 @@ export interface NetbootOptions {
   /** The folder that is served below /tink-stack/. */
   stackFolder: string;
   kernelArgs: string[];
+  /** A folder with a built Micro-OS; undefined: built here, for small downloads. */
+  microOs: string | undefined;
 }
 
 /** The network-boot half of `kindling serve`: Micro-OS and iPXE into place, then DHCP, proxy DHCP and TFTP. */
@@ -49,7 +51,12 @@ export async function serveNetboot(stub: Stub, options: NetbootOptions): Promise
     stackUrl,
     serverUrl: `${server.protocol}//${address}:${server.port}`,
     ...(server.protocol === 'https:' ? { ca: stub.ca } : {}),
-    microOs: await ensureMicroOs('minimal', 'small'),
+    microOs: options.microOs
+      ? {
+          kernel: join(options.microOs, 'vmlinuz-x86_64'),
+          initramfs: join(options.microOs, 'initramfs-x86_64'),
+        }
+      : await ensureMicroOs('minimal', 'small'),
     ipxeFolder: await ensureIpxe(),
     consoles: ['tty0', 'ttyS0,115200'],
     additionalKernelArgs: options.kernelArgs,

@@ -23,6 +23,7 @@ interface ServeOptions {
   pxeMode: DhcpMode;
   reservations?: string;
   kernelArg: string[];
+  microOs?: string;
   log: string;
 }
 
@@ -106,6 +107,7 @@ async function startNetboot(stub: Stub, options: ServeOptions, device: string): 
     stateFolder: options.state,
     stackFolder: join(options.state, 'tink-stack'),
     kernelArgs: options.kernelArg,
+    microOs: options.microOs,
   });
   console.log(`        machines boot from ${device} (${options.pxeMode})`);
   return netboot;

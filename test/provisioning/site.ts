@@ -1,79 +1,50 @@
 import { copyFileSync, linkSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureMicroOs } from '../../initrd/index.ts';
-import { ensureIpxe } from '../../ipxe/debian-ipxe.ts';
-import { renderBootScript, renderChainScript } from '../../ipxe/render-script.ts';
 import type { Bridge } from '../qemu/network.ts';
 import { makeFolder, removeFolder } from '../qemu/processes.ts';
 
 const CLI = join(import.meta.dirname, '../../orchestrator-stub/cli/main.ts');
 const PORT = 8080;
 
-/** A whole site on a bridge: orchestrator, PXE server beside the customer's own dnsmasq, Micro-OS and images to serve. */
+/** A whole site on a bridge: `kindling serve --pxe` beside the customer's own dnsmasq, which gives the addresses. */
 export interface Site extends Disposable {
   url: string;
   /** Runs `kindling …` against the orchestrator and gives what it prints. */
   kindling: (...args: string[]) => Promise<string>;
   /** Serves a file below /tink-stack/; gives its address. */
   publish: (name: string, file: string) => string;
+  /** A file for `--file`; gives its path. */
+  write: (name: string, content: string) => string;
   log: () => string;
 }
 
 export async function startSite(bridge: Bridge): Promise<Site> {
   const folder = makeFolder('site');
-  const stack = join(folder, 'tink-stack');
-  const tftp = join(folder, 'tftp');
   const state = join(folder, 'state');
-  const url = `http://${bridge.hostAddress}:${PORT}`;
-  for (const path of [stack, tftp, state]) mkdirSync(path);
-  const [microOs, ipxe] = await Promise.all([ensureMicroOs('minimal'), ensureIpxe()]);
-  for (const name of ['undionly.kpxe', 'ipxe.efi']) copyFileSync(join(ipxe, name), join(tftp, name));
-  writeFileSync(join(tftp, 'autoexec.ipxe'), renderChainScript(`${url}/tink-stack/boot.ipxe`));
-  copyFileSync(microOs.kernel, join(stack, 'vmlinuz-x86_64'));
-  copyFileSync(microOs.initramfs, join(stack, 'initramfs-x86_64'));
-  writeFileSync(
-    join(stack, 'boot.ipxe'),
-    renderBootScript({
-      kernelUrl: `${url}/tink-stack/vmlinuz-x86_64`,
-      initramfsUrl: `${url}/tink-stack/initramfs-x86_64`,
-      grpcAuthority: '127.0.0.1:42113',
-      consoles: ['ttyS0,115200'],
-      additionalKernelArgs: [`kindling.server=${url}`],
-    }),
-  );
+  const stack = join(state, 'tink-stack');
+  mkdirSync(stack, { recursive: true });
+  const microOs = await ensureMicroOs('minimal');
 
   let log = '';
-  const start = (args: string[], ready: string) => {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const child = bridge.namespace.start(process.execPath, [CLI, ...args], (text) => {
-      log += text;
-      if (log.includes(ready)) resolve();
-    });
-    child.on('close', () => reject(new Error(`kindling ${args[0]} ended: ${log}`)));
-    return promise;
-  };
-  await start(
-    [
-      'serve',
-      '--plain',
-      '--plain-port',
-      String(PORT),
-      '--host',
-      bridge.hostAddress,
-      '--state',
-      state,
-      '--artefacts',
-      stack,
-    ],
-    'kindling serves',
-  );
-  await start(
-    ['pxe', '--interface', bridge.name, '--tftp-root', tftp, '--script', `${url}/tink-stack/boot.ipxe`],
-    'serving auto-proxy',
-  );
+  const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
+  const serve = [
+    ...['serve', '--plain', '--plain-port', String(PORT), '--host', bridge.hostAddress, '--state', state],
+    ...['--pxe', bridge.name, '--micro-os', microOs.folder],
+  ];
+  const server = bridge.namespace.start(process.execPath, [CLI, ...serve], (text) => {
+    log += text;
+    if (log.includes('machines boot from')) resolve();
+  });
+  server.on('close', () => reject(new Error(`kindling serve ended: ${log}`)));
+  await ready;
   const customer = await bridge.addHost(2);
-  await customer.startDnsmasq([`dhcp-range=${bridge.address(100)},${bridge.address(150)},255.255.255.0,1h`]);
+  await customer.startDnsmasq([
+    `dhcp-range=${bridge.address(100)},${bridge.address(150)},255.255.255.0,1h`,
+    `dhcp-option=option:router,${bridge.hostAddress}`,
+  ]);
 
+  const url = `http://${bridge.hostAddress}:${PORT}`;
   return {
     url,
     log: () => log,
@@ -85,6 +56,11 @@ export async function startSite(bridge: Bridge): Promise<Site> {
       linkOrCopy(file, join(stack, name));
       return `${url}/tink-stack/${name}`;
     },
+    write: (name, content) => {
+      const path = join(folder, name);
+      writeFileSync(path, content);
+      return path;
+    },
     [Symbol.dispose]: () => removeFolder(folder),
   };
 }
@@ -93,6 +69,6 @@ function linkOrCopy(from: string, to: string): void {
   try {
     linkSync(from, to);
   } catch {
-    copyFileSync(from, to);
+    copyFileSync(from, to); // another file system
   }
 }
