@@ -77,7 +77,11 @@ async function fetchTo(file: string, url: string, sha256: string, signal: AbortS
       done(null, chunk);
     },
   });
-  await pipeline(response, counted, createWriteStream(file, { flush: true }), { signal });
+  await pipeline(response, counted, createWriteStream(file, { flush: true }), { signal }).catch(
+    (cause: unknown) => {
+      throw new KindlingError('KND_FILE_FETCH', `${url} broke off after ${bytes} bytes`, { cause });
+    },
+  );
   const actual = hash.digest('hex');
   if (actual === sha256) return bytes;
   throw new KindlingError('KND_FILE_HASH', `${url} has SHA-256 ${actual}, expected ${sha256}`);

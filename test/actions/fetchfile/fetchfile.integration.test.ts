@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import { lstat, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runAction } from '../../../actions/run-action.ts';
+import { ext4Disk, type LoopDisk, withMounted } from '../loop-disk.ts';
+
+const CONTENTS = Buffer.alloc(3_000_000, 'program');
+const SHA256 = createHash('sha256').update(CONTENTS).digest('hex');
+let folder: string;
+let disk: LoopDisk;
+let server: Server;
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'kindling-fetchfile-'));
+  disk = await ext4Disk();
+  server = createServer((request, response) => {
+    if (request.url === '/k3s') response.end(CONTENTS);
+    else if (request.url === '/cut') {
+      response.writeHead(200, { 'content-length': CONTENTS.length });
+      response.write(CONTENTS.subarray(0, 1000), () => response.destroy());
+    } else response.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+afterAll(async () => {
+  server.close();
+  await disk[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+});
+
+function fetchTo(name: string, variables: Record<string, string> = {}) {
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/${name}`;
+  const all = { URL: url, SHA256, DEST_DISK: disk.device, DEST_PATH: '/opt/bin/k3s', ...variables };
+  return runAction('fetchfile', all, { stateDirectory: path.join(folder, 'state') });
+}
+
+test('a file arrives whole, with its mode, in directories that are made', async () => {
+  expect(await fetchTo('k3s', { MODE: '0755' })).toMatchObject({
+    status: 'success',
+    data: { bytes: CONTENTS.length },
+  });
+  await withMounted(disk.device, async (root) => {
+    expect((await readFile(path.join(root, 'opt/bin/k3s'))).equals(CONTENTS)).toBe(true);
+    expect((await lstat(path.join(root, 'opt/bin/k3s'))).mode & 0o777).toBe(0o755);
+  });
+});
+
+test('a wrong hash, a cut connection or a missing file leave nothing behind', async () => {
+  const elsewhere = { DEST_PATH: '/other/file' };
+  expect(await fetchTo('k3s', { ...elsewhere, SHA256: '0'.repeat(64) })).toMatchObject({
+    error: { code: 'KND_FILE_HASH' },
+  });
+  expect(await fetchTo('cut', elsewhere)).toMatchObject({
+    status: 'failed',
+    error: { code: 'KND_FILE_FETCH' },
+  });
+  expect(await fetchTo('none', elsewhere)).toMatchObject({ error: { code: 'KND_FILE_FETCH' } });
+  await withMounted(disk.device, async (root) => {
+    expect(await readdir(path.join(root, 'other'))).toEqual([]);
+  });
+});
