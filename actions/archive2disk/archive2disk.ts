@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { KindlingError } from '../../protocol/error.ts';
 import { type ActionContext, defineAction } from '../action.ts';
+import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { httpGet } from '../registry/http-get.ts';
@@ -20,6 +21,7 @@ export const archive2disk = defineAction({
   destroysData: false,
   mayRunAgain: true,
   parameters: {
+    ...SELECTOR_PARAMETER,
     ARCHIVE_URL: { type: 'url', required: true, description: 'Where the archive is; http or https' },
     ARCHIVE_TYPE: {
       type: 'text',
@@ -61,7 +63,7 @@ export const archive2disk = defineAction({
         'archive2disk: TARFILE_CHECKSUM is required (or INSECURE_NO_TARFILE_CHECKSUM_VERIFICATION=true)',
       );
     }
-    const target = await findTargetFilesystem(context, variables.DEST_DISK);
+    const target = await findTargetFilesystem(context, variables.DEST_DISK, variables.KINDLING_DISK);
     if (context.isDryRun)
       return {
         summary: `would unpack ${variables.ARCHIVE_URL} into ${variables.DEST_PATH} on ${target.device}`,

@@ -2,8 +2,7 @@ import { access } from 'node:fs/promises';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
 import { type ActionContext, type ActionResult, defineAction } from '../action.ts';
-import { chooseTargetDisk } from '../disks/choose-target.ts';
-import { recallTarget } from '../disks/target-memory.ts';
+import { findTargetDisk, SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { mountFilesystem, mountOn } from '../mounts/mount.ts';
 import { type BootState, entryName, readBootState } from './boot-state.ts';
 import { type EfiVariables, efiVariables } from './efi-variables.ts';
@@ -13,6 +12,7 @@ import { findSystemPartition, type Loaders, prepareLoaders } from './system-part
 const EFIVARS = '/sys/firmware/efi/efivars';
 
 const PARAMETERS = {
+  ...SELECTOR_PARAMETER,
   DEST_DISK: { type: 'absolute-path', description: 'The disk to boot from; without it the target disk' },
   BOOT_LABEL: { type: 'text', default: 'Kindling', description: 'Name of the entry' },
   BOOT_LOADER: {
@@ -62,6 +62,7 @@ export const efibootset = defineAction({
 
 interface BootVariables {
   DEST_DISK: string | undefined;
+  KINDLING_DISK: string | undefined;
   BOOT_LABEL: string;
   BOOT_LOADER: string | undefined;
   BOOT_POLICY: BootPolicy;
@@ -75,10 +76,10 @@ async function setBootOrder(
   if (!(await exists('/sys/firmware/efi'))) {
     return { summary: 'booted by BIOS: there is no boot order to set', data: { firmware: 'bios' } };
   }
-  const disks = await context.machine.listDisks();
-  const disk = variables.DEST_DISK
-    ? chooseTargetDisk(disks, { device: variables.DEST_DISK }).disk
-    : ((await recallTarget(disks)) ?? chooseTargetDisk(disks).disk);
+  const { disk } = await findTargetDisk(context, {
+    device: variables.DEST_DISK,
+    selector: variables.KINDLING_DISK,
+  });
   const esp = findSystemPartition(disk);
 
   // 1. A loader where firmware looks without being told.

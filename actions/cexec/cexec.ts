@@ -1,4 +1,5 @@
 import { defineAction } from '../action.ts';
+import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { lineLogger } from '../line-logger.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
@@ -13,6 +14,7 @@ export const cexec = defineAction({
   mayRunAgain: true,
   passesVariablesOn: true,
   parameters: {
+    ...SELECTOR_PARAMETER,
     BLOCK_DEVICE: {
       type: 'absolute-path',
       description: 'The partition of the installed system; without it the root partition of the target disk',
@@ -45,7 +47,7 @@ export const cexec = defineAction({
   ],
   async run(variables, context) {
     const commands = commandsOf(variables.CMD_LINE, variables.DEFAULT_INTERPRETER);
-    const target = await findTargetFilesystem(context, variables.BLOCK_DEVICE);
+    const target = await findTargetFilesystem(context, variables.BLOCK_DEVICE, variables.KINDLING_DISK);
     if (context.isDryRun) {
       const where = variables.CHROOT ? `in the system on ${target.device}` : `with ${target.device} mounted`;
       return { summary: `would run ${JSON.stringify(commands)} ${where}` };

@@ -2,6 +2,7 @@ import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
 import { defineAction } from '../action.ts';
+import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findTargetFilesystem, type TargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { placeFile } from '../target-root/place-file.ts';
@@ -15,6 +16,7 @@ export const cloudInit = defineAction({
   destroysData: false,
   mayRunAgain: true,
   parameters: {
+    ...SELECTOR_PARAMETER,
     DEST_DISK: {
       type: 'absolute-path',
       description: 'The root partition; without it that of the target disk',
@@ -63,7 +65,7 @@ export const cloudInit = defineAction({
     if (problems.length > 0) {
       throw new KindlingError('KND_CLOUD_INIT_INVALID', problems.join('; '), { evidence: { problems } });
     }
-    const target = await findTargetFilesystem(context, variables.DEST_DISK);
+    const target = await findTargetFilesystem(context, variables.DEST_DISK, variables.KINDLING_DISK);
     const mounted = await mountFilesystem(context, target.device, {
       fsType: variables.FS_TYPE ?? target.fsType,
       isReadOnly: context.isDryRun,

@@ -2,10 +2,10 @@ import { stat } from 'node:fs/promises';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
 import type { ActionContext } from '../action.ts';
-import { chooseTargetDisk, findDisk } from './choose-target.ts';
+import { findDisk } from './choose-target.ts';
+import { findTargetDisk } from './find-target-disk.ts';
 import { partitionPath, splitPartitionPath } from './partition-paths.ts';
 import { findRootPartition } from './root-partition.ts';
-import { recallTarget } from './target-memory.ts';
 
 /** The filesystem an action works in: where it is and on which disk. */
 export interface TargetFilesystem {
@@ -22,10 +22,10 @@ export interface TargetFilesystem {
 export async function findTargetFilesystem(
   context: Pick<ActionContext, 'machine'>,
   device: string | undefined,
+  selector?: string | undefined,
 ): Promise<TargetFilesystem> {
-  const disks = await context.machine.listDisks();
-  if (device !== undefined) return namedFilesystem(disks, device);
-  const disk = (await recallTarget(disks)) ?? chooseTargetDisk(disks).disk;
+  if (device !== undefined) return namedFilesystem(await context.machine.listDisks(), device);
+  const { disk } = await findTargetDisk(context, { selector });
   const root = findRootPartition(disk);
   return {
     device: root.path,

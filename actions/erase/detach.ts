@@ -1,4 +1,4 @@
-import { access, writeFile } from 'node:fs/promises';
+import { access, readFile, writeFile } from 'node:fs/promises';
 import { waitFor } from '../../agent/system/wait.ts';
 import type { Disk } from '../../protocol/inventory.ts';
 
@@ -14,6 +14,9 @@ export async function detachDisk(
     () => false,
   );
   if (!canDelete) return 'its driver cannot detach it';
+  // An installer that still reads from its stick must not lose it.
+  const mounts = await readFile('/proc/mounts', 'utf8');
+  if (mounts.split('\n').some((line) => line.startsWith(disk.path))) return 'it is mounted';
   await writeFile(control, '1');
   await waitFor(async () => ((await listDisks()).some(({ name }) => name === disk.name) ? undefined : true), {
     name: `${disk.path} to be detached`,

@@ -1,6 +1,7 @@
 import { lstat, mkdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { defineAction } from '../action.ts';
+import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
@@ -14,6 +15,7 @@ export const firstBootReport = defineAction({
   destroysData: false,
   mayRunAgain: true,
   parameters: {
+    ...SELECTOR_PARAMETER,
     FIRST_BOOT_URL: {
       type: 'url',
       required: true,
@@ -34,7 +36,7 @@ export const firstBootReport = defineAction({
     'Installs a systemd unit that runs after cloud-init has finished, posts JSON (`hostname`, `kernel`, `bootId`, `cloudInit`) with curl, wget, python3 or bash, whichever is there, tries again until it succeeds, and then removes itself.',
   ],
   async run(variables, context) {
-    const target = await findTargetFilesystem(context, variables.DEST_DISK);
+    const target = await findTargetFilesystem(context, variables.DEST_DISK, variables.KINDLING_DISK);
     const pem = variables.TLS_CA_CERT;
     const files = reportFiles({
       url: variables.FIRST_BOOT_URL,

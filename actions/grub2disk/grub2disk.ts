@@ -1,5 +1,6 @@
 import { defineAction } from '../action.ts';
 import { enterRoot } from '../cexec/enter-root.ts';
+import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { lineLogger } from '../line-logger.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
@@ -11,6 +12,7 @@ export const grub2disk = defineAction({
   destroysData: false,
   mayRunAgain: true,
   parameters: {
+    ...SELECTOR_PARAMETER,
     GRUB_INSTALL_PATH: {
       type: 'absolute-path',
       description: 'The root partition; without it that of the target disk',
@@ -22,7 +24,7 @@ export const grub2disk = defineAction({
     FS_TYPE: { type: 'text', description: 'Filesystem type; without it what is found there' },
   },
   async run(variables, context) {
-    const target = await findTargetFilesystem(context, variables.GRUB_INSTALL_PATH);
+    const target = await findTargetFilesystem(context, variables.GRUB_INSTALL_PATH, variables.KINDLING_DISK);
     const disk = variables.GRUB_DISK ?? target.disk?.path ?? target.device;
     if (context.isDryRun) return { summary: `would install GRUB on ${disk}` };
     const mounted = await mountFilesystem(context, target.device, {

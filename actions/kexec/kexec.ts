@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
 import { defineAction } from '../action.ts';
+import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
@@ -15,6 +16,7 @@ export const kexec = defineAction({
   destroysData: false,
   mayRunAgain: true,
   parameters: {
+    ...SELECTOR_PARAMETER,
     BLOCK_DEVICE: {
       type: 'absolute-path',
       description: 'The partition with the kernel; without it the root partition of the target disk',
@@ -32,7 +34,7 @@ export const kexec = defineAction({
     'The kernel is loaded by the action and started by the agent when the server has acknowledged its success: there is no race with the report.',
   ],
   async run(variables, context) {
-    const target = await findTargetFilesystem(context, variables.BLOCK_DEVICE);
+    const target = await findTargetFilesystem(context, variables.BLOCK_DEVICE, variables.KINDLING_DISK);
     const mounted = await mountFilesystem(context, target.device, {
       fsType: variables.FS_TYPE ?? target.fsType,
       isReadOnly: true,

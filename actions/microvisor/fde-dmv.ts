@@ -7,9 +7,9 @@ import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
 import { type ActionContext, type ActionResult, defineAction } from '../action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
-import { chooseTargetDisk, whyNever, whyNotByItself } from '../disks/choose-target.ts';
+import { whyNever, whyNotByItself } from '../disks/choose-target.ts';
+import { findTargetDisk, SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { partitionPath } from '../disks/partition-paths.ts';
-import { recallTarget } from '../disks/target-memory.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
 import { placeFile } from '../target-root/place-file.ts';
@@ -24,6 +24,7 @@ export const fdeDmv = defineAction({
   destroysData: true,
   mayRunAgain: true,
   parameters: {
+    ...SELECTOR_PARAMETER,
     LVM_SIZE: {
       type: 'integer',
       default: 0,
@@ -55,14 +56,14 @@ export const fdeDmv = defineAction({
 });
 
 async function sealMicrovisor(
-  variables: { LVM_SIZE: number; DEST_DISK: string | undefined },
+  variables: { LVM_SIZE: number; DEST_DISK: string | undefined; KINDLING_DISK: string | undefined },
   context: ActionContext,
 ): Promise<ActionResult> {
   // 1. The disk and what it is to become.
-  const disks = await context.machine.listDisks();
-  const disk = variables.DEST_DISK
-    ? chooseTargetDisk(disks, { device: variables.DEST_DISK }).disk
-    : ((await recallTarget(disks)) ?? chooseTargetDisk(disks).disk);
+  const { disk, disks } = await findTargetDisk(context, {
+    device: variables.DEST_DISK,
+    selector: variables.KINDLING_DISK,
+  });
   const others = disks.filter((other) => other !== disk && !whyNever(other) && !whyNotByItself(other));
   const { layout, diskGuid, isMoved } = await planFor(disk, others.length, variables.LVM_SIZE);
   const summary = layout.partitions.map(

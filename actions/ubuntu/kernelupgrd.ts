@@ -7,11 +7,11 @@ import { waitFor } from '../../agent/system/wait.ts';
 import type { Disk } from '../../protocol/inventory.ts';
 import { type ActionContext, defineAction } from '../action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
-import { chooseTargetDisk, whyNever, whyNotByItself } from '../disks/choose-target.ts';
+import { whyNever, whyNotByItself } from '../disks/choose-target.ts';
+import { findTargetDisk, SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { encodeGpt } from '../disks/gpt-writer.ts';
 import { partitionPath } from '../disks/partition-paths.ts';
 import { findRootPartition } from '../disks/root-partition.ts';
-import { recallTarget } from '../disks/target-memory.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
 import { installKernel, kernelFor } from './kernel.ts';
@@ -24,6 +24,7 @@ export const kernelupgrd = defineAction({
   destroysData: true,
   mayRunAgain: true,
   parameters: {
+    ...SELECTOR_PARAMETER,
     LVM_SIZE: {
       type: 'integer',
       default: 0,
@@ -43,10 +44,10 @@ export const kernelupgrd = defineAction({
     'On a disk that is too small for the root, swap and data, and on encrypted ones, the partitions are left alone. The kernel is installed with the package manager of the installed system, so that needs its repositories (and the proxy of /etc/apt/apt.conf); systems other than Ubuntu keep theirs.',
   ],
   async run(variables, context) {
-    const disks = await context.machine.listDisks();
-    const disk = variables.DEST_DISK
-      ? chooseTargetDisk(disks, { device: variables.DEST_DISK }).disk
-      : ((await recallTarget(disks)) ?? chooseTargetDisk(disks).disk);
+    const { disk, disks } = await findTargetDisk(context, {
+      device: variables.DEST_DISK,
+      selector: variables.KINDLING_DISK,
+    });
     const root = findRootPartition(disk);
     const otherDisks = disks.filter(
       (other) => other !== disk && !whyNever(other) && !whyNotByItself(other),

@@ -1,4 +1,5 @@
 import { defineAction } from '../action.ts';
+import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { placeFile } from '../target-root/place-file.ts';
@@ -11,6 +12,7 @@ export const writefile = defineAction({
   destroysData: false,
   mayRunAgain: true,
   parameters: {
+    ...SELECTOR_PARAMETER,
     DEST_DISK: {
       type: 'absolute-path',
       description:
@@ -43,7 +45,7 @@ export const writefile = defineAction({
     'Better than the reference: symbolic links are followed inside the target (an absolute link cannot lead into the Micro-OS), the file is replaced in one step, and a file that was there gets the new mode too.',
   ],
   async run(variables, context) {
-    const target = await findTargetFilesystem(context, variables.DEST_DISK);
+    const target = await findTargetFilesystem(context, variables.DEST_DISK, variables.KINDLING_DISK);
     const fsType = variables.FS_TYPE ?? target.fsType;
     if (context.isDryRun) {
       return {

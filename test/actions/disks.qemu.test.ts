@@ -37,6 +37,7 @@ beforeAll(async () => {
       { bus: 'scsi', size: '256M', serial: 'SCSI1' },
       { bus: 'virtio', size: SIZE, serial: 'VIRTIO1' },
       { bus: 'usb', size: '64M', serial: 'USB1' },
+      { bus: 'usb', size: '64M', serial: 'STICK1', removable: true },
     ],
     nics: [{ model: 'virtio' }],
     kernel: await microOsKernel({ cmdline: 'kindling.debug' }),
@@ -58,6 +59,7 @@ describe('on one machine with five kinds of disk', () => {
     expect(exitCode).toBe(0);
     expect(output).toMatch(/destroys everything on \/dev\/sd\w \(.*SATA1/);
     expect(output).toMatch(/leaves alone \/dev\/sd\w: it is attached by USB/);
+    expect(output).toMatch(/leaves alone \/dev\/sd\w: it is removable/);
     expect(output).toMatch(/leaves alone \/dev\/nvme0n1: another disk comes first/);
   });
 
@@ -140,6 +142,8 @@ describe('on one machine with five kinds of disk', () => {
     expect(erased).toMatchObject({ exitCode: 0 });
     const { output } = await shell.run('kindling-agent inventory --output json');
     expect(output.match(/"partitionTable": ?"gpt"/g)).toHaveLength(1);
+    expect(erased.output).toMatch(/was detached/);
+    expect(output).not.toMatch(/"isRemovable": ?true/);
     const format = await shell.action('erase_non_removable_disks', {
       ERASE_ONLY: 'bus=nvme',
       ERASE_METHOD: 'nvme-sanitize',
