@@ -12,6 +12,8 @@ export interface Measurement {
 }
 
 const SAMPLE_MS = 50;
+/** Longer than any of them takes on a loaded machine; a program that hangs must not hang the benchmark. */
+const DEADLINE_MS = 180_000;
 const PAGE = 4096;
 
 /** Runs a shell command in a process group of its own and measures all of it. */
@@ -29,8 +31,10 @@ export async function measure(command: string): Promise<Measurement> {
   const sampler = setInterval(() => {
     peakRssMb = Math.max(peakRssMb, groupRssMb(child.pid ?? 0));
   }, SAMPLE_MS);
+  const deadline = setTimeout(() => process.kill(-(child.pid ?? 0), 'SIGKILL'), DEADLINE_MS);
   const exitCode = await new Promise<number | null>((resolve) => child.once('close', resolve));
   clearInterval(sampler);
+  clearTimeout(deadline);
   const time = /KINDLING-TIME ([\d.]+) ([\d.]+) ([\d.]+)/.exec(stderr);
   if (exitCode !== 0 || !time) {
     throw new KindlingError(

@@ -144,7 +144,7 @@ async function startNginx(folder: string): Promise<{ url: string; stop: () => vo
     config,
     `daemon off; worker_processes 1; pid ${folder}/nginx.pid; error_log ${folder}/nginx.log;
 events { worker_connections 256; }
-http { access_log off; sendfile on; tcp_nopush on; server { listen 127.0.0.1:${port}; root ${folder}; } }\n`,
+http { access_log off; log_not_found off; keepalive_requests 1000000; sendfile on; tcp_nopush on; server { listen 127.0.0.1:${port}; root ${folder}; } }\n`,
   );
   // nginx gives up its rights; the folder has to let its worker in
   execFileSync('chmod', ['755', folder]);
