@@ -51,7 +51,7 @@ export const benchmarkImageWrite: RunBenchmark = async ({ args, say }) => {
         };
     return { rows: results.map(describe), bars: judge(results, extras) };
   } finally {
-    workspace.close();
+    await workspace.close();
   }
 };
 

@@ -44,7 +44,7 @@ export interface Workspace {
   sizes: { big: number; small: number };
   /** A loop device over a file in memory, made new (all zeros, nothing allocated) or filled with old data. */
   freshTarget: (bytes: number) => string;
-  close: () => void;
+  close: () => Promise<void>;
 }
 
 export function checkPrograms(): void {
@@ -100,9 +100,9 @@ export async function openWorkspace(bigBytes: number, say: (text: string) => voi
       loop = execFileSync('losetup', ['-f', '--show', file], { encoding: 'utf8' }).trim();
       return loop;
     },
-    close: () => {
+    close: async () => {
       detach();
-      stop();
+      await stop();
       rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -137,7 +137,7 @@ function copyFiles(from: string, to: string, bytes: number): number {
   return left;
 }
 
-async function startNginx(folder: string): Promise<{ url: string; stop: () => void }> {
+async function startNginx(folder: string): Promise<{ url: string; stop: () => Promise<void> }> {
   const port = 20_000 + Math.floor(Math.random() * 20_000);
   const config = join(folder, 'nginx.conf');
   writeFileSync(
@@ -154,7 +154,12 @@ http { access_log off; log_not_found off; keepalive_requests 1000000; sendfile o
     async () => ((await fetch(`${url}/disk.bmap`).catch(() => undefined))?.ok ? true : undefined),
     { name: 'nginx', timeoutMs: 10_000 },
   );
-  return { url, stop: () => child.kill() };
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const stop = async () => {
+    child.kill();
+    await exited; // it removes its pid file, in a folder that is about to go
+  };
+  return { url, stop };
 }
 
 function sh(cwd: string, script: string): void {
