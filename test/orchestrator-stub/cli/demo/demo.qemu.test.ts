@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { waitFor } from '../../../../agent/system/wait.ts';
 import { microOsKernel } from '../../../qemu/micro-os.ts';
 
 const MAIN = 'orchestrator-stub/cli/main.ts';
@@ -78,7 +79,8 @@ describe('kindling demo', () => {
     const [exitCode] = await once(demo.child, 'exit');
     expect(exitCode).toBe(130);
     expect(demo.output()).toContain('Stopped; nothing is left running.');
-    expect(children.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
+    const isGone = () => (children.some((pid) => existsSync(`/proc/${pid}`)) ? undefined : true);
+    await waitFor(isGone, { name: 'the end of every child process', timeoutMs: 10_000 });
     expect(readdirSync(demo.folder)).toEqual([]);
   });
 });
