@@ -187,7 +187,8 @@ operatingSystem:
     - {path: /etc/systemd/system/kindling-test.service, content: "[Service]\\nExecStart=/bin/true\\n[Install]\\nWantedBy=multi-user.target\\n"}
   services: {enable: [kindling-test]}
   runCommands:
-    - echo "CHECK user=$(getent passwd edge | cut -d: -f1,7) keys=$(grep -c ed25519 /home/edge/.ssh/authorized_keys) service=$(systemctl is-enabled kindling-test) $(cat /root/k3s-called) k3s=$(sed -n 's/^service-cidr. //p' /etc/rancher/k3s/config.yaml)" > /dev/console
+    - |
+      echo "CHECK user=$(getent passwd edge | cut -d: -f1,7) keys=$(grep -c ed25519 /home/edge/.ssh/authorized_keys) service=$(systemctl is-enabled kindling-test) $(cat /root/k3s-called) k3s=$(sed -n 's/^service-cidr. //p' /etc/rancher/k3s/config.yaml)" > /dev/console
 kubernetes:
   kind: KThreesControlPlaneTemplate
   apiVersion: controlplane.cluster.x-k8s.io/v1beta2
