@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { waitFor } from '../../agent/system/wait.ts';
 import { type Stub, startStub } from '../../orchestrator-stub/serve.ts';
 import type { Inventory } from '../../protocol/inventory.ts';
 import { bootMachine, type Machine } from './machine.ts';
@@ -28,10 +29,15 @@ async function bootMicroOs(spec: MachineSpec, cmdline: string): Promise<Machine>
   return bootMachine({ ...spec, kernel: await microOsKernel({ cmdline }) });
 }
 
-/** What the orchestrator knows of a node, as the node itself reported it. */
+/** What the orchestrator knows of a node, as the node itself reported it; the report goes out beside the rest of the agent. */
 async function reportedInventory(serial: string): Promise<Inventory> {
-  const response = await fetch(`${stub.urls.http}/api/v1/nodes/${serial}`);
-  return ((await response.json()) as { inventory: Inventory }).inventory;
+  return waitFor(
+    async () => {
+      const response = await fetch(`${stub.urls.http}/api/v1/nodes/${serial}`);
+      return response.ok ? ((await response.json()) as { inventory: Inventory }).inventory : undefined;
+    },
+    { name: `the discovery report of ${serial}`, timeoutMs: 60_000 },
+  );
 }
 
 const DISKS: DiskSpec[] = [
