@@ -72,10 +72,6 @@ export class Credentials {
     );
   }
 
-  hasUsers(): boolean {
-    return this.#database.get('SELECT 1 FROM users LIMIT 1') !== undefined;
-  }
-
   hasUser(name: string): boolean {
     return this.#database.get('SELECT 1 FROM users WHERE name = ?', name) !== undefined;
   }

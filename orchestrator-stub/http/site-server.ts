@@ -2,9 +2,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import { KindlingError } from '../../protocol/error.ts';
 import type { AccessControl } from '../credentials/access.ts';
 import type { EventBus } from '../events/bus.ts';
-import { type NodeRouteParts, nodeRoutes } from './api/node-routes.ts';
-import { type SiteRouteParts, siteRoutes } from './api/site-routes.ts';
-import { type WorkflowRouteParts, workflowRoutes } from './api/workflow-routes.ts';
+import { type ApiParts, apiRoutes } from './api/routes.ts';
 import { eventRoute } from './events.ts';
 import { type KeycloakParts, keycloakRoutes } from './keycloak.ts';
 import { logIntakeRoute } from './log-intake.ts';
@@ -13,9 +11,7 @@ import type { Access } from './route.ts';
 import { createHttpServer } from './server.ts';
 import { staticRoute } from './static-files.ts';
 
-export type SiteServerParts = NodeRouteParts &
-  SiteRouteParts &
-  WorkflowRouteParts &
+export type SiteServerParts = ApiParts &
   KeycloakParts & {
     bus: EventBus;
     /** Undefined when the site asks for no tokens. */
@@ -30,7 +26,7 @@ export type SiteServerParts = NodeRouteParts &
 /** Every HTTP address of the stub, in one table. */
 export function createSiteHttpServer(parts: SiteServerParts): Server {
   const { access, bus, hosts, logs, now } = parts;
-  const api = [...nodeRoutes(parts), ...workflowRoutes(parts), ...siteRoutes(parts)];
+  const api = apiRoutes(parts);
   const caller =
     access &&
     ((authorization: string | undefined) =>

@@ -58,16 +58,6 @@ export class LogTable {
       .map(({ fields, ...line }) => ({ ...line, ...(fields ? { fields: JSON.parse(fields) } : {}) }));
   }
 
-  /** The highest sequence number of a stream, so that a node that lost its memory can go on after it; -1 if none. */
-  lastSequence(hostId: string, stream: string): number {
-    const row = this.#database.get<{ last: number | null }>(
-      'SELECT max(sequence) AS last FROM log_lines WHERE host_id = ? AND stream = ?',
-      hostId,
-      stream,
-    );
-    return row?.last ?? -1;
-  }
-
   #prune(hostId: string): void {
     this.#database.run(
       'DELETE FROM log_lines WHERE host_id = ? AND time < (SELECT time FROM log_lines WHERE host_id = ? ORDER BY time DESC LIMIT 1 OFFSET ?)',
