@@ -57,6 +57,7 @@ export function defineServe(command: Command): void {
       'auto-proxy',
     )
     .option('--reservations <file>', 'YAML list of known machines, for --pxe-mode reservation and proxy')
+    .option('--micro-os <folder>', 'folder of a built Micro-OS (default: it is built)')
     .option(
       '--kernel-arg <argument>',
       'further kernel argument of the Micro-OS; may be repeated',
