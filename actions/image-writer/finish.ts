@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { KindlingError } from '../../protocol/error.ts';
 import { checkNotNested } from './formats.ts';
 import { type ImageTable, moveBackupGpt, readImageTable } from './gpt.ts';
@@ -6,6 +6,8 @@ import type { ImageFormat } from './interface.ts';
 import { type BlockHash, HEAD_BYTES } from './stream/block-output.ts';
 import { alignedMemory } from './target/aligned-memory.ts';
 import { ALIGNMENT, readRange, syncTarget, type Target, writeBuffered, writeZeros } from './target/target.ts';
+
+const READ_BYTES = 4 * 1024 * 1024;
 
 /** What the first MiB tells, before anything is written: does this image fit this disk? */
 export function checkHead(
@@ -78,7 +80,7 @@ export function makeBootable(
 
 /** Reads blocks back past the page cache and compares their hashes. */
 export function readBack(target: Target, blocks: readonly BlockHash[], withheldFrom: number): void {
-  const buffer = alignedMemory(4 * 1024 * 1024);
+  const buffer = alignedMemory(READ_BYTES);
   for (const { position, length, sha256 } of blocks) {
     // what is withheld is not on the disk yet
     if (position < HEAD_BYTES || position + length > withheldFrom) continue;
@@ -91,4 +93,22 @@ export function readBack(target: Target, blocks: readonly BlockHash[], withheldF
       );
     }
   }
+}
+
+/** The hash of the raw image as it lies on the disk, with what is withheld in its place: for formats that are not written in order. */
+export function hashFromDisk(
+  target: Target,
+  parts: { head: Uint8Array; tail: Uint8Array; tailAt: number; rawLength: number },
+): string {
+  const digest = createHash('sha256');
+  const buffer = alignedMemory(READ_BYTES);
+  for (let position = 0; position < parts.rawLength; position += READ_BYTES) {
+    const length = Math.min(READ_BYTES, parts.rawLength - position);
+    const aligned = Math.min(Math.ceil(length / ALIGNMENT) * ALIGNMENT, target.size - position);
+    const found = readRange(target, buffer, position, aligned).subarray(0, length);
+    if (position === 0) buffer.set(parts.head.subarray(0, length), 0);
+    if (position + length > parts.tailAt) buffer.set(parts.tail, parts.tailAt - position);
+    digest.update(found);
+  }
+  return digest.digest('hex');
 }

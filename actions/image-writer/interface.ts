@@ -129,7 +129,7 @@ export interface WriteImageResult {
   bytesWritten: number;
   seconds: number;
   limitedBy: Bottleneck;
-  /** Digest of the downloaded file; absent for chunked images, whose chunks were each verified. */
+  /** Digest of the downloaded file, if one was expected; chunked images have each chunk verified instead. */
   sha256?: string;
   /** How often a broken download was continued. */
   resumes: number;

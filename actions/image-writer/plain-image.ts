@@ -7,7 +7,15 @@ import { loadQcow2Map } from './decoders/qcow2-map.ts';
 import { Download, type DownloadFacts, nameDownloadError } from './download.ts';
 import { fromReport } from './error-report.ts';
 import { ExternalDecompressor } from './external-decompressor.ts';
-import { checkFits, checkHead, makeBootable, makeUnbootable, readBack, withholdFrom } from './finish.ts';
+import {
+  checkFits,
+  checkHead,
+  hashFromDisk,
+  makeBootable,
+  makeUnbootable,
+  readBack,
+  withholdFrom,
+} from './finish.ts';
 import { checkFormat, SNIFF_LENGTH, sniffFormat } from './formats.ts';
 import type { ImageTable } from './gpt.ts';
 import { getSmall, redact } from './http/get.ts';
@@ -57,7 +65,7 @@ export class PlainImageWrite {
       transport: request.transport ?? {},
       retry: request.retry ?? {},
       expectedLength: request.expected?.length,
-      hashes: request.expected?.sha512 ? ['sha256', 'sha512'] : ['sha256'],
+      hashes: wantedHashes(request),
       signal: AbortSignal.any(signals),
       log: context.log ?? (() => {}),
       onStart: (facts) => {
@@ -72,11 +80,12 @@ export class PlainImageWrite {
     const progress = new ProgressReporter(this.#context.onProgress, () => this.#sample());
     try {
       // 1 stream everything to the disk but the first MiB
-      const streamed = await this.#stream();
+      const streamed = this.#withRawHash(await this.#stream());
       // 2 nothing is believed until length, hash, signature and table agree
       const sha256 = this.#download.digest('sha256');
       this.#verify(streamed, sha256);
-      if (this.#request.expected?.signers) await checkSignature(this.#request, this.#download.source, sha256);
+      if (this.#request.expected?.signers)
+        await checkSignature(this.#request, this.#download.source, sha256 ?? '');
       // 3 read back, if asked for
       this.#phase = 'verifying';
       readBack(this.#target, streamed.blockHashes, this.#withholdFrom);
@@ -98,6 +107,13 @@ export class PlainImageWrite {
       this.#external?.kill();
       await this.#worker?.terminate();
     }
+  }
+
+  /** Clusters of a qcow2 image do not come in the order of the disk: its hash is taken from the disk. */
+  #withRawHash(streamed: StreamResult): StreamResult {
+    if (this.#format !== 'qcow2' || this.#request.expected?.rawSha256 === undefined) return streamed;
+    const rawSha256 = hashFromDisk(this.#target, { ...streamed, tailAt: this.#withholdFrom });
+    return { ...streamed, rawSha256 };
   }
 
   async #stream(): Promise<StreamResult> {
@@ -221,14 +237,14 @@ export class PlainImageWrite {
   }
 
   #start(decoding: Decoding): void {
-    const { request } = { request: this.#request };
+    const request = this.#request;
     const { close: _, ...target } = this.#target;
     const workerData: StreamTask = {
       ring: this.#ringMemory,
       target,
       decoding,
       targetIsZero: request.targetIsZero ?? false,
-      wantsRawHash: request.expected?.rawSha256 !== undefined,
+      wantsRawHash: request.expected?.rawSha256 !== undefined && decoding.format !== 'qcow2',
       hashEvery: { none: 0, sample: SAMPLE_EVERY, all: 1 }[request.readBack ?? 'none'],
     };
     const worker = startWorker('actions/image-writer/stream/stream.worker.ts', { workerData });
@@ -261,14 +277,14 @@ export class PlainImageWrite {
     return { withholdFrom: this.#withholdFrom };
   }
 
-  #verify(streamed: StreamResult, sha256: string): void {
+  #verify(streamed: StreamResult, sha256: string | undefined): void {
     const { expected = {} } = this.#request;
     const source = redact(this.#download.source);
     const compare = (
       code: ErrorCode,
       name: string,
       wanted: string | number | undefined,
-      found: string | number,
+      found: string | number | undefined,
     ) => {
       if (wanted === undefined || String(wanted).toLowerCase() === String(found)) return;
       throw new KindlingError(code, `${source}: ${name} is ${found}, expected was ${wanted}`);
@@ -323,7 +339,7 @@ export class PlainImageWrite {
     return { network, disk, decompression: Math.max(0, this.#ringFullMs - disk) + external };
   }
 
-  #summary(streamed: StreamResult, sha256: string, gptMoved: boolean): WriteImageResult {
+  #summary(streamed: StreamResult, sha256: string | undefined, gptMoved: boolean): WriteImageResult {
     const seconds = (performance.now() - this.#startedAt) / 1000;
     const limitedBy = findBottleneck(this.#waits());
     return {
@@ -334,10 +350,18 @@ export class PlainImageWrite {
       bytesWritten: this.#ring.figure('bytesWritten'),
       seconds,
       limitedBy,
-      sha256,
+      ...(sha256 ? { sha256 } : {}),
       resumes: this.#download.resumes,
       gptMoved,
       closingLine: closingLine(streamed.rawLength, seconds, limitedBy),
     };
   }
+}
+
+/** Only what will be compared is computed: the hash is a seventh of all the work. */
+function wantedHashes({ expected = {} }: WriteImageRequest): ('sha256' | 'sha512')[] {
+  return [
+    ...(expected.sha256 !== undefined || expected.signers ? (['sha256'] as const) : []),
+    ...(expected.sha512 !== undefined ? (['sha512'] as const) : []),
+  ];
 }

@@ -152,9 +152,9 @@ describe.concurrent('verification', () => {
     expectUnbootableOrUntouched(disk);
   });
 
-  test('the raw hash of a compressed image is checked', async () => {
+  test.each(['zst', 'qcow2', 'xz'] as const)('the raw hash of a %s image is checked', async (format) => {
     const { error, disk } = await write(
-      { bytes: fileOf('zst') },
+      { bytes: fileOf(format) },
       { expected: { rawSha256: sha256(RAW), rawLength: RAW.length } },
     );
     expect(error).toBeUndefined();
