@@ -23,7 +23,8 @@ export async function moveToLayout(
   context: MoveContext,
 ): Promise<void> {
   const { oldPersistent, persistent, reserved } = layout;
-  let journal = await readJournal(device, reserved);
+  // Before the table has changed, a journal can only be one of an earlier installation on this disk: it says nothing about this one.
+  let journal = table.isMoved ? await readJournal(device, reserved) : undefined;
   if (!journal) {
     if (table.isMoved) {
       throw new KindlingError(

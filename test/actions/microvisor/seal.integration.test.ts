@@ -128,6 +128,28 @@ describe('the move to two slots', () => {
     expect((await device.readAt(persistent.startBytes, state.length)).equals(state)).toBe(true);
   });
 
+  it('does not believe the journal of an earlier installation on the same disk', async () => {
+    const { loop, partitions } = await imageDisk();
+    await using _ = loop;
+    await move(loop, partitions);
+    const newState = randomBytes(state.length);
+    {
+      await using device = await BlockDevice.open(loop.device);
+      for (const { offset, bytes } of encodeGpt({
+        diskGuid: randomUUID(),
+        sectorBytes: 512,
+        sizeBytes: device.sizeBytes,
+        partitions,
+      })) {
+        await device.writeAt(offset, bytes);
+      }
+      await device.writeAt(13 * MIB, newState);
+    }
+    const { persistent } = await move(loop, partitions);
+    await using device = await BlockDevice.open(loop.device);
+    expect((await device.readAt(persistent.startBytes, state.length)).equals(newState)).toBe(true);
+  });
+
   it('killed at any write, a second run still has the whole state partition', async () => {
     for (const failAt of [1, 2, 3, 4, 5, 6, 7, 8]) {
       const { loop, partitions } = await imageDisk();
