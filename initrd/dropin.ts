@@ -5,7 +5,7 @@ import { type CpioEntry, encodeCpio } from './cpio.ts';
 
 /**
  * A folder as an archive that a loader hands to the kernel after the initramfs: its files appear in the Micro-OS at the
- * same paths, in place of those that were there. For firmware (lib/firmware/…), drivers, or files of a site.
+ * same paths, in place of those that were there. For firmware (lib/firmware/…) or files of a site.
  */
 export async function packDropin(folder: string): Promise<Buffer> {
   const names = await readdir(folder, { recursive: true }).catch((cause) => {

@@ -687,6 +687,13 @@ export const ERROR_CODES = {
     meaning: 'A Debian package that becomes part of the Micro-OS could not be had.',
     hint: 'Run apt-get update, check that the machine reaches its Debian mirror, then try again.',
   },
+  KND_EXECUTABLE_BROKEN: {
+    exit: 3,
+    retryable: false,
+    meaning:
+      'The file kindling-agent is damaged, or the system lacks what its launcher needs (exit code 127).',
+    hint: 'Compare the file or the Micro-OS with its SHA256SUMS and copy it again; the message tells if /proc is missing.',
+  },
   KND_SETUP_FAILED: {
     exit: 3,
     retryable: false,

@@ -32,7 +32,7 @@ export function defineBuild(build: Command): void {
 
   build
     .command('dropin <folder>')
-    .description('a folder of firmware, drivers or site files as an archive to load after the initramfs')
+    .description('a folder of firmware or site files as an archive to load after the initramfs')
     .requiredOption('-o, --output <file>', 'where to put it, such as extra.cpio')
     .action(async (folder: string, { output }: { output: string }) => {
       await mkdir(dirname(resolve(output)), { recursive: true });

@@ -13,7 +13,7 @@ let probe = '';
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kindling-executable-test-'));
   const workers = ['test/initrd/executable/probe.worker.ts'];
-  probe = await ensureExecutable(await bundleProgram('test/initrd/executable/probe.ts', workers));
+  probe = await ensureExecutable(await bundleProgram('test/initrd/executable/probe-program.ts', workers));
 });
 
 afterAll(async () => {
