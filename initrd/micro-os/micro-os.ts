@@ -10,7 +10,7 @@ import { encodeCpio } from '../cpio.ts';
 import { type DebianPackage, dependencyOf, resolvePackages, unpackPackage } from '../debian/packages.ts';
 import { ensureAgent } from '../executable/agent-executable.ts';
 import type { Profile } from './contents.ts';
-import { shares } from './explain.ts';
+import { saveOrigins } from './explain.ts';
 import { ROOT_ARGUMENTS } from './kernel-arguments.ts';
 import { initFiles, packageNames, rootFiles } from './root-files.ts';
 import { addSections } from './uki.ts';
@@ -89,7 +89,7 @@ interface Recipe {
   say: (progress: string) => void;
 }
 
-/** 1 kernel  2 root  3 compress  4 unified kernel image  5 checksums  6 what is in it and why (--explain) */
+/** 1 kernel  2 root  3 compress  4 unified kernel image  5 checksums  6 where each file is from */
 async function buildMicroOs(target: string, recipe: Recipe): Promise<void> {
   const { profile, compression, packages, kernel, agent, say } = recipe;
   say('Debian packages');
@@ -108,7 +108,7 @@ async function buildMicroOs(target: string, recipe: Recipe): Promise<void> {
   await writeFile(join(target, 'initramfs-x86_64'), initramfs);
   await writeFile(join(target, 'kindling-x86_64.efi'), uki);
   await writeChecksums(target);
-  await writeFile(join(target, 'explain.json'), JSON.stringify(shares(files, initramfs.length)));
+  await saveOrigins(target, files);
 }
 
 async function readKernel(kernel: DebianPackage): Promise<{ image: Buffer; version: string }> {

@@ -1,10 +1,10 @@
-import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import {
   ensureAgent,
   ensureMicroOs,
-  explainTable,
+  explainMicroOs,
   PROFILES,
   type Profile,
   packDropin,
@@ -51,8 +51,7 @@ async function buildMicroOs(options: {
   const output = options.output ?? `build/microos-${options.profile}`;
   for (const name of ['vmlinuz-x86_64', 'initramfs-x86_64', 'kindling-x86_64.efi', 'SHA256SUMS'])
     await copyTo(join(folder, name), join(output, name));
-  if (options.explain)
-    process.stdout.write(explainTable(JSON.parse(await readFile(join(folder, 'explain.json'), 'utf8'))));
+  if (options.explain) process.stdout.write(await explainMicroOs(folder));
   console.log(resolve(output));
 }
 
