@@ -18,7 +18,6 @@ export const TOOLS: Record<Profile, readonly Tools[]> = {
       files: ['bin/busybox'],
       reason: 'the shell, udhcpc, modprobe, mount, blkdiscard and two hundred small tools',
     },
-    { package: 'fdisk', files: ['sbin/sfdisk'], reason: 'partition tables, GPT and MBR, from a script' },
     {
       package: 'util-linux',
       files: ['sbin/blkid', 'sbin/wipefs'],
@@ -68,6 +67,11 @@ export const TOOLS: Record<Profile, readonly Tools[]> = {
       files: ['sbin/dmsetup'],
       reason: 'removes device-mapper devices left by an earlier run',
     },
+    {
+      package: 'fdisk',
+      files: ['sbin/sfdisk'],
+      reason: 'partition tables by hand; the agent writes them itself, and busybox has an fdisk',
+    },
     { package: 'mdadm', files: ['sbin/mdadm'], reason: 'software RAID' },
     { package: 'nvme-cli', files: ['usr/sbin/nvme'], reason: 'NVMe namespaces, format, sanitize by hand' },
     {
@@ -86,7 +90,7 @@ export const TOOLS: Record<Profile, readonly Tools[]> = {
 export const LIBRARY_PACKAGES: Record<Profile, readonly string[]> = {
   minimal: [
     'libc6', // every tool
-    ...['libblkid1', 'libuuid1', 'libfdisk1', 'libsmartcols1', 'libtinfo6', 'libreadline8'], // util-linux
+    ...['libblkid1', 'libuuid1', 'libsmartcols1'], // util-linux
     ...['libext2fs2', 'libcom-err2'], // e2fsprogs
     ...['libefivar1', 'libefiboot1', 'libpopt0'], // efibootmgr
     ...['zlib1g', 'liblzma5', 'libzstd1'], // kexec reads compressed kernels,
@@ -94,6 +98,7 @@ export const LIBRARY_PACKAGES: Record<Profile, readonly string[]> = {
     ...['libxenforeignmemory1', 'libxendevicemodel1', 'libxenevtchn1', 'libxengnttab1'],
   ],
   full: [
+    ...['libfdisk1', 'libtinfo6', 'libreadline8'], // fdisk
     ...['libgcc-s1', 'libstdc++6', 'libssl3', 'libselinux1', 'libpcre2-8-0'], // many of them
     ...['libcryptsetup12', 'libargon2-1', 'libjson-c5', 'libdevmapper1.02.1', 'libudev1'], // cryptsetup
     ...['libdevmapper-event1.02.1', 'libaio1', 'libedit2', 'libbsd0', 'libmd0'], // lvm2

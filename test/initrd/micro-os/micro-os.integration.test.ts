@@ -51,7 +51,7 @@ describe('the Micro-OS', () => {
   it('has every library its programs ask for, and a driver with all it depends on', () => {
     expect(entries.get('lib64/ld-linux-x86-64.so.2')?.type).toBe('file');
     expect([...entries.keys()]).toEqual(
-      expect.arrayContaining(['init', 'bin/kindling-agent', 'sbin/sfdisk', 'bin/sh']),
+      expect.arrayContaining(['init', 'bin/kindling-agent', 'sbin/mke2fs', 'bin/sh']),
     );
     const modulesDep = [...entries.values()].find(({ path }) => path.endsWith('/modules.dep'));
     const folder = modulesDep?.path.slice(0, -'modules.dep'.length) ?? '';
@@ -89,7 +89,7 @@ describe('--explain', () => {
     const table = await explainMicroOs(microOs.folder);
     const [, first = ''] = table.split('\n');
     expect(first).toMatch(/kB +\d+\.\d % .* kindling +\/bin\/kindling-agent$/);
-    expect(table).toMatch(/ fdisk +\/sbin\/sfdisk$/m);
+    expect(table).toMatch(/ e2fsprogs +\/sbin\/mke2fs$/m);
     expect(table).toMatch(/ linux-image-\S+ +\/lib\/modules\/.*ext4\.ko$/m);
   });
 });
