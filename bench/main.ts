@@ -8,6 +8,10 @@ const BENCHMARKS: Record<string, { summary: string; load: () => Promise<RunBench
     summary: 'how long the demo takes when everything is built',
     load: async () => (await import('./demo.ts')).benchmarkDemo,
   },
+  fleet: {
+    summary: '10, 100 and 1,000 agents against one stub: requests per second, latency, memory',
+    load: async () => (await import('./fleet/fleet.ts')).benchmarkFleet,
+  },
   'image-write': {
     summary: 'writing an image to a disk, next to the ways in use today',
     load: async () => (await import('./image-write.ts')).benchmarkImageWrite,

@@ -63,6 +63,8 @@ export interface HttpRequest {
   signal?: AbortSignal;
   /** Until the response's head is there; 30 s by default. */
   timeoutMs?: number;
+  /** Keep the connection for the next request to the same server. */
+  isConnectionKept?: boolean;
 }
 
 export interface HttpResponse {
@@ -77,9 +79,18 @@ export async function fetchText(
   url: string,
   request: HttpRequest = {},
 ): Promise<HttpResponse> {
-  const outgoing = startRequest(network, url, request);
+  const outgoing = startRequest(network, url, { ...request, isConnectionKept: true });
   outgoing.end(request.body);
-  const response = await responseOf(outgoing);
+  let response: http.IncomingMessage;
+  try {
+    response = await responseOf(outgoing);
+  } catch (error) {
+    // The server closed a connection that was kept, at the very moment we used it again: not a failure of the server.
+    if (outgoing.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET') {
+      return fetchText(network, url, request);
+    }
+    throw error;
+  }
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
   return {
@@ -93,24 +104,41 @@ export async function fetchText(
 export function startRequest(network: Network, url: string, request: HttpRequest): http.ClientRequest {
   const { protocol } = new URL(url);
   const proxy = proxyFor(parseEndpoint(url, 'verified'), network.proxies);
-  const proxyEnv = proxy ? { HTTP_PROXY: proxy.href, HTTPS_PROXY: proxy.href } : undefined;
-  const agentOptions = { keepAlive: false, ...(proxyEnv ? { proxyEnv } : {}) };
   const options: https.RequestOptions = {
     method: request.method ?? 'GET',
     headers: request.headers as http.OutgoingHttpHeaders,
     timeout: request.timeoutMs ?? 30_000,
     ...(request.signal ? { signal: request.signal } : {}),
   };
-  const outgoing =
-    protocol === 'https:'
-      ? https.request(url, {
-          ...options,
-          agent: new https.Agent({ ...agentOptions, secureContext: network.trust }),
-        })
-      : http.request(url, { ...options, agent: new http.Agent(agentOptions) });
+  const send = protocol === 'https:' ? https.request : http.request;
+  const outgoing = send(url, {
+    ...options,
+    agent: agentFor(network, protocol, proxy, request.isConnectionKept ?? false),
+  });
   outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${options.timeout} ms`)));
   return outgoing;
 }
+
+/** One agent per way to a server, so that small requests share connections; large bodies get a connection of their own. */
+function agentFor(network: Network, protocol: string, proxy: URL | undefined, isKept: boolean): http.Agent {
+  const agents = AGENTS.get(network) ?? new Map<string, http.Agent>();
+  AGENTS.set(network, agents);
+  const key = `${protocol} ${proxy?.href ?? ''} ${isKept}`;
+  const known = agents.get(key);
+  if (known) return known;
+  const options = {
+    keepAlive: isKept,
+    ...(proxy ? { proxyEnv: { HTTP_PROXY: proxy.href, HTTPS_PROXY: proxy.href } } : {}),
+  };
+  const agent =
+    protocol === 'https:'
+      ? new https.Agent({ ...options, secureContext: network.trust })
+      : new http.Agent(options);
+  agents.set(key, agent);
+  return agent;
+}
+
+const AGENTS = new WeakMap<Network, Map<string, http.Agent>>();
 
 export function responseOf(outgoing: http.ClientRequest): Promise<http.IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>();

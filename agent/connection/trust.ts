@@ -15,13 +15,19 @@ const SITE_CA_FILES = [
 export function loadTrust(caFile: string | undefined): SecureContext {
   const site = caFile === undefined ? SITE_CA_FILES.flatMap(readIfThere) : [readRequired(caFile)];
   const ca = [...new Set([...site.flatMap(splitPem), ...systemRoots()])];
+  const key = site.join('\n');
   try {
-    return createSecureContext({ ca });
+    const context = CONTEXTS.get(key) ?? createSecureContext({ ca });
+    CONTEXTS.set(key, context);
+    return context;
   } catch (cause) {
     const where = caFile ?? SITE_CA_FILES.join(', ');
     throw new KindlingError('KND_CONFIG_INVALID', `the CA certificate in ${where} cannot be read`, { cause });
   }
 }
+
+/** Hundreds of roots cost a megabyte and some milliseconds; the simulator's agents share them. */
+const CONTEXTS = new Map<string, SecureContext>();
 
 let rootsOnce: string[] | undefined;
 function systemRoots(): string[] {
