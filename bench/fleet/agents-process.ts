@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { resolveConfig } from '../../agent/config/resolve-config.ts';
 import { runAgent } from '../../agent/run.ts';
 import { parseKernelArguments } from '../../agent/system/kernel-arguments.ts';
+import { pause } from '../../agent/system/wait.ts';
 import type { Executor } from '../../agent/workflow/execute-action.ts';
 import type { Inventory } from '../../protocol/inventory.ts';
 import { type AgentsFigures, type AgentsOrder, nodeOf } from './messages.ts';
@@ -9,9 +10,12 @@ import { watchRequests } from './watch-requests.ts';
 
 // Agents without a machine: everything real but inventory and actions, which succeed at once.
 const order = JSON.parse(process.argv[2] ?? '') as AgentsOrder;
+/** A thousand machines that get power in the same moment still reach their agents over half a minute. */
+const START_EVERY_MS = 40;
 const watch = watchRequests();
 const idle = new Set<number>();
 const failed: string[] = [];
+const lastStatus = new Map<number, string>();
 let finished = 0;
 
 const executor: Executor = {
@@ -24,11 +28,23 @@ const executor: Executor = {
 };
 
 process.on('message', () => {
-  const figures: AgentsFigures = { kind: 'agents', idle: idle.size, finished, failed, ...watch.take() };
+  const figures: AgentsFigures = {
+    kind: 'agents',
+    idle: idle.size,
+    finished,
+    failed,
+    states: [...Map.groupBy(lastStatus.values(), (text) => text.replace(/\d+/g, 'n'))].map(
+      ([text, agents]) => `${agents.length} × ${text}`,
+    ),
+    ...watch.take(),
+  };
   process.send?.(figures);
 });
 
-for (let index = order.firstIndex; index < order.firstIndex + order.count; index += 1) void startAgent(index);
+for (let index = order.firstIndex; index < order.firstIndex + order.count; index += 1) {
+  void startAgent(index);
+  await pause(START_EVERY_MS);
+}
 
 async function startAgent(index: number): Promise<void> {
   const { uuid, mac } = nodeOf(index);
@@ -53,7 +69,8 @@ async function startAgent(index: number): Promise<void> {
       executor,
       openConsoles: () => [],
       handOver: async () => {},
-      onStatus: ({ text }) => {
+      onStatus: ({ text, error }) => {
+        lastStatus.set(index, error ? `${error.code}: ${error.message}` : text);
         if (text === 'waiting for a workflow') idle.add(index);
         // GetAction is held by the server: an agent that asks in that dialect is idle, too.
         if (text === 'asking for work' && order.dialect === 'tink-current') idle.add(index);

@@ -170,6 +170,7 @@ async function figuresOf(hosts: ChildProcess[]): Promise<AgentsFigures> {
     idle: sum.idle + next.idle,
     finished: sum.finished + next.finished,
     failed: [...sum.failed, ...next.failed],
+    states: [...sum.states, ...next.states],
     requests: sum.requests + next.requests,
     latencies: [...sum.latencies, ...next.latencies],
   }));
@@ -189,11 +190,12 @@ async function until(
     for (const latency of figures.latencies) latencies.push(latency);
     if (isDone(figures)) return { ...figures, requests, latencies };
     if (performance.now() > deadline) {
-      const { idle, finished, failed } = figures;
+      const { idle, finished, failed, states } = figures;
       throw new KindlingError(
         'KND_TIMEOUT',
         `waited too long for ${name}: ${idle} idle, ${finished} finished`,
         {
+          cause: new Error(states.join('; ')),
           evidence: { failed: failed.slice(0, 5) },
         },
       );

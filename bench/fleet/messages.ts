@@ -28,6 +28,8 @@ export interface AgentsFigures {
   idle: number;
   finished: number;
   failed: string[];
+  /** What the agents are doing or waiting for, counted. */
+  states: string[];
   requests: number;
   /** Milliseconds of requests that are answered at once (not the held ones), since the last figures. */
   latencies: number[];
