@@ -16,6 +16,8 @@ export interface Listener {
 }
 
 const HTTP2_PREFACE_START = 'PRI ';
+/** Whoever connects and says nothing is not kept for ever. */
+const FIRST_WORD_TIMEOUT_MS = 20_000;
 
 /**
  * One port for everything, told apart without a guess: gRPC clients offer only «h2» in the TLS handshake, while
@@ -29,6 +31,7 @@ export function listenTls(
   const server = createTlsServer({
     ...tls,
     minVersion: 'TLSv1.2',
+    handshakeTimeout: FIRST_WORD_TIMEOUT_MS,
     ALPNCallback: ({ protocols: offered }) =>
       offered.includes('http/1.1') ? 'http/1.1' : offered.includes('h2') ? 'h2' : undefined,
   });
@@ -48,7 +51,10 @@ export function listenPlain(
 ): Promise<Listener> {
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
+    const giveUp = () => socket.destroy();
+    socket.setTimeout(FIRST_WORD_TIMEOUT_MS, giveUp);
     socket.once('data', (first: Buffer) => {
+      socket.setTimeout(0).off('timeout', giveUp);
       socket.pause();
       socket.unshift(first);
       const isHttp2 =

@@ -164,6 +164,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     dialects: options.dialects ?? ['tink-legacy', 'tink-current'],
     holdMs: options.holdMs ?? 60_000,
     origin: (authority) => `${isPlainOnly ? 'http' : 'https'}://${authority}`,
+    onDefect: onFailure,
   });
   const http = createSiteHttpServer({
     nodes,

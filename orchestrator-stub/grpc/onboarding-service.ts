@@ -30,6 +30,8 @@ export interface OnboardingServiceParts {
   identify: ((metadata: Metadata) => Promise<Caller>) | undefined;
   projectId: string;
   isStrict: boolean;
+  /** Told about whatever should not have happened. */
+  onDefect: (thrown: unknown) => void;
   /** Turns the authority a node called into an address for later. */
   origin: (authority: string) => string;
 }
@@ -55,7 +57,7 @@ export function addOnboardingServices(server: Server, parts: OnboardingServicePa
         if (answer.state === 'ONBOARDED' && answer.host) parts.onboarding.afterOnboarded(answer.host);
       } catch (thrown) {
         isOver = true;
-        call.emit('error', toRefusal(thrown));
+        call.emit('error', toRefusal(thrown, parts.onDefect));
       }
     });
     call.on('end', () => {
@@ -73,7 +75,7 @@ export function addOnboardingServices(server: Server, parts: OnboardingServicePa
   ): void {
     answerCreateNodes(call).then(
       (response) => callback(null, response),
-      (thrown: unknown) => callback(toRefusal(thrown)),
+      (thrown: unknown) => callback(toRefusal(thrown, parts.onDefect)),
     );
   }
 

@@ -12,8 +12,8 @@ export function refusal(code: status, details: string): ServiceError {
   return Object.assign(new Error(details), { code, details, metadata: new Metadata() });
 }
 
-/** Our named errors with the gRPC code that fits; whatever has no name is our defect and tells nothing more. */
-export function toRefusal(thrown: unknown): ServiceError {
+/** Our named errors with the gRPC code that fits; whatever has no name is our defect: the log gets it, the caller a code. */
+export function toRefusal(thrown: unknown, onDefect: (thrown: unknown) => void): ServiceError {
   if (thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'number') {
     return thrown as ServiceError;
   }
@@ -21,5 +21,6 @@ export function toRefusal(thrown: unknown): ServiceError {
     if (thrown.code === 'KND_API_UNAUTHENTICATED') return refusal(status.UNAUTHENTICATED, thrown.message);
     if (thrown.code === 'KND_API_FORBIDDEN') return refusal(status.PERMISSION_DENIED, thrown.message);
   }
+  onDefect(thrown);
   return refusal(status.INTERNAL, 'Internal server error');
 }

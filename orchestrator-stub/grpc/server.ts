@@ -25,6 +25,7 @@ export interface GrpcServerParts {
   holdMs: number;
   isStrict: boolean;
   origin: (authority: string) => string;
+  onDefect: (thrown: unknown) => void;
 }
 
 export interface GrpcServer {

@@ -43,6 +43,8 @@ export interface WorkflowServiceParts {
   /** How long GetAction is held while there is nothing to do; 60 s as Tinkerbell does. */
   holdMs: number;
   isStrict: boolean;
+  /** Told about whatever should not have happened. */
+  onDefect: (thrown: unknown) => void;
   stopping: AbortSignal;
 }
 
@@ -71,7 +73,7 @@ export function addWorkflowService(server: Server, parts: WorkflowServiceParts):
         for (const context of contextsFor(workerId, workflows)) call.write(context);
         return call.end();
       },
-      (thrown: unknown) => call.emit('error', toRefusal(thrown)),
+      (thrown: unknown) => call.emit('error', toRefusal(thrown, parts.onDefect)),
     );
   }
 
@@ -173,7 +175,7 @@ export function addWorkflowService(server: Server, parts: WorkflowServiceParts):
         .then((caller) => answer(call, caller))
         .then(
           (response) => callback(null, response),
-          (thrown: unknown) => callback(toRefusal(thrown)),
+          (thrown: unknown) => callback(toRefusal(thrown, parts.onDefect)),
         );
     };
   }
