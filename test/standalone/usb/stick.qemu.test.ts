@@ -176,7 +176,7 @@ describe('a stick', () => {
     await machine.powerCut();
     const onStick = await stickFile(machine.disks[0] as DiskFile, 'status/deb-1-first-boot.json');
     expect(JSON.parse(onStick)).toEqual(report);
-  });
+  }, 480_000);
 });
 
 const DEBIAN_CONFIG = `version: 1.0
