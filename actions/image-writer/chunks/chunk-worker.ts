@@ -236,7 +236,7 @@ export class ChunkWorker {
 }
 
 /** Groups sorted numbers into runs without gaps. */
-export function consecutive(indexes: readonly number[]): { from: number; to: number }[] {
+function consecutive(indexes: readonly number[]): { from: number; to: number }[] {
   const runs: { from: number; to: number }[] = [];
   for (const index of indexes) {
     const last = runs.at(-1);

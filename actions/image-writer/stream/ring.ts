@@ -2,7 +2,7 @@
  * A ring of bytes between the thread that downloads and the thread that decompresses: one writer, one reader, no
  * locks. Positions count bytes modulo 2^32; the ring's size is a power of two.
  */
-export const RING_BYTES = 16 * 1024 * 1024;
+const RING_BYTES = 16 * 1024 * 1024;
 const MASK = RING_BYTES - 1;
 
 /** Words of the shared control block. */
