@@ -10,7 +10,7 @@ import { renderPicture } from './picture.ts';
 import { StageView } from './stage-view.ts';
 import { readConsoleLine, type StageId } from './stages.ts';
 import { describeNode } from './summary.ts';
-import { fetchNode, registerNode, watchEvents } from './watch-stub.ts';
+import { fetchNode, watchEvents } from './watch-stub.ts';
 
 /** The host as the virtual node sees it (QEMU's own network). */
 const HOST_FROM_NODE = '10.0.2.2';
@@ -93,7 +93,7 @@ interface Watch {
   signal: AbortSignal;
 }
 
-/** Switches the node on and shows every stage as its event comes; gives the node's id once it is onboarded. */
+/** Switches the node on and shows every stage as its event comes; gives the node's id once the orchestrator knows it. */
 async function watchNode({ machine, url, options, output, signal }: Watch): Promise<string> {
   const known = Promise.withResolvers<string>();
   const watching = new AbortController();
@@ -108,14 +108,8 @@ async function watchNode({ machine, url, options, output, signal }: Watch): Prom
   watchEvents(
     url,
     (event) => {
-      if (event.type !== 'node') return;
-      if (event.change === 'discovered') {
-        reach('discovered', `${event.nodeId}: ${event.status}`);
-        takeIn(url, event.nodeId).catch((thrown: unknown) => known.reject(thrown));
-      }
-      if (event.change === 'registered') reach('registered', 'by us, over the API, as an operator would');
-      if (event.change !== 'onboarded') return;
-      reach('onboarded', `it has its credentials: ${event.status}`);
+      if (event.type !== 'node' || event.change !== 'discovered') return;
+      reach('discovered', `${event.nodeId}: ${event.status}`);
       known.resolve(event.nodeId);
     },
     watching.signal,
@@ -140,10 +134,6 @@ async function watchNode({ machine, url, options, output, signal }: Watch): Prom
     signal.removeEventListener('abort', giveUp);
     watching.abort();
   }
-}
-
-async function takeIn(url: string, nodeId: string): Promise<void> {
-  await registerNode(url, await fetchNode(url, nodeId));
 }
 
 function lateError(machine: Machine): KindlingError {

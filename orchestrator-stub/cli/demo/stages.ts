@@ -7,8 +7,6 @@ export const STAGES = [
   { id: 'network', title: 'network' },
   { id: 'inventory', title: 'inventory' },
   { id: 'discovered', title: 'discovered' },
-  { id: 'registered', title: 'registered' },
-  { id: 'onboarded', title: 'onboarded' },
 ] as const;
 
 export type StageId = (typeof STAGES)[number]['id'];

@@ -4,7 +4,7 @@ import type { KnownNode } from './summary.ts';
 export interface DemoEvent {
   type: string;
   nodeId: string;
-  /** What happened to a node: discovered, registered, onboarded, … */
+  /** What happened to a node: discovered, registered, … */
   change?: string;
   /** How the node is now, for people. */
   status?: string;
@@ -35,17 +35,6 @@ export async function fetchNode(url: string, id: string): Promise<KnownNode> {
   const response = await fetch(`${url}${path}`);
   if (!response.ok) throw answerError(path, response);
   return (await response.json()) as KnownNode;
-}
-
-/** What an operator does with a node that has shown itself: takes it in, and lets it have its credentials. */
-export async function registerNode(url: string, { uuid }: KnownNode): Promise<void> {
-  const path = '/api/v1/nodes';
-  const response = await fetch(`${url}${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ uuid, name: 'demo-node', autoOnboard: true }),
-  });
-  if (!response.ok) throw answerError(path, response);
 }
 
 function answerError(path: string, response: Response): KindlingError {

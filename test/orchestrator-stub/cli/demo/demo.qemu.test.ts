@@ -57,8 +57,6 @@ describe('kindling demo', () => {
       'network',
       'inventory',
       'discovered',
-      'registered',
-      'onboarded',
     ]) {
       expect(output).toMatch(new RegExp(`^✔ ${stage} +[\\d.]+ s`, 'm'));
     }
