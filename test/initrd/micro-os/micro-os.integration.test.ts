@@ -102,7 +102,7 @@ describe.each(PROFILES)('the tools of the profile %s', (profile) => {
       const input = zstdDecompressSync(await readFile(initramfs));
       await execa('cpio', ['-i', '-d', '--quiet'], { cwd: root, input });
       const tools = listsOf(TOOLS, profile).flatMap(({ files }) => files);
-      for (const tool of tools.filter((path) => /bin\//.test(path))) {
+      for (const tool of tools.filter((path) => /bin\/(?!busybox)/.test(path))) {
         const { stderr, exitCode } = await execa('chroot', [root, `/${tool}`, '--version'], {
           reject: false,
           timeout: 20_000,

@@ -7,7 +7,7 @@ import { bootMachine } from '../../qemu/machine.ts';
 import { makeFolder, removeFolder } from '../../qemu/processes.ts';
 
 const folder = makeFolder('micro-os-test');
-const patience = { timeoutMs: 120_000 };
+const patience = { timeoutMs: 240_000 };
 
 afterAll(() => removeFolder(folder));
 
@@ -19,7 +19,7 @@ echo "firmware: $(cat /lib/firmware/site/nic.bin)"
 find /sys/devices -name modalias -exec cat {} + | sort -u | xargs modprobe -aqb
 modprobe ext4 && modprobe bonding && echo "drivers: $(ls /sys/class/net | tr '\\n' ' ')"
 dd if=/dev/zero of=/disk bs=1M count=8 2>/dev/null
-mke2fs -q -t ext4 /disk && mount -o loop /disk /mnt && echo "ext4: $(grep -c /mnt /proc/mounts)"
+/sbin/mke2fs -q -t ext4 /disk && mount -o loop /disk /mnt && echo "ext4: $(grep -c /mnt /proc/mounts)"
 umount /mnt
 kindling-agent identify && echo "identified, $(free -m | awk '/^Mem/ {print $7}') MB free"
 poweroff -f
