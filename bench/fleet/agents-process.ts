@@ -27,6 +27,7 @@ const executor: Executor = {
   }),
 };
 
+process.on('disconnect', () => process.exit()); // whoever asked for the figures is gone
 process.on('message', () => {
   const figures: AgentsFigures = {
     kind: 'agents',

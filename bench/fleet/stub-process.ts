@@ -12,6 +12,7 @@ const stub = await startStub({
   dialects: [dialect as TinkDialect],
 });
 
+process.on('disconnect', () => process.exit()); // whoever asked for the figures is gone
 process.on('message', async (message) => {
   if (message === 'figures') {
     const { user, system } = process.cpuUsage();
