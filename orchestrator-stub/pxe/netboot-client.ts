@@ -52,7 +52,7 @@ export function classifyClient(packet: DhcpPacket): Classified {
 }
 
 /** Option 77 as iPXE sends it (one raw string) and as RFC 3004 says (each class with its length before it). */
-export function userClasses(packet: DhcpPacket): string[] {
+function userClasses(packet: DhcpPacket): string[] {
   const value = packet.options.get(DhcpOption.userClass);
   if (!value || value.length === 0) return [];
   const classes: string[] = [];
