@@ -133,14 +133,11 @@ async function applyMethod(
     case 'quick':
       return;
     case 'discard':
-      await run('blkdiscard', ['-f', disk.path]);
+      await run('blkdiscard', [disk.path]);
       return;
     case 'zeroes':
     case 'overwrite':
-      if (method === 'zeroes' && capabilities.writeZeroes) {
-        await zeroByDevice(disk, context);
-        return;
-      }
+      if (method === 'zeroes' && capabilities.writeZeroes && (await zeroByDevice(disk, context))) return;
       await withDevice(disk, async (device) => {
         const report = (bytes: number) => onProgress('overwriting', (bytes / device.sizeBytes) * 100);
         await device.zero(0, device.sizeBytes, { signal, onProgress: report });
@@ -161,15 +158,25 @@ async function applyMethod(
   }
 }
 
-/** In pieces, so that there is progress and a cancel takes effect. */
-async function zeroByDevice(disk: Disk, { run, onProgress, signal }: EraseContext): Promise<void> {
+/** In pieces, so that there is progress and a cancel takes effect. False if it cannot be done this way (busybox's blkdiscard has no -z). */
+async function zeroByDevice(disk: Disk, { run, log, onProgress, signal }: EraseContext): Promise<boolean> {
   const piece = 1 << 30;
   for (let offset = 0; offset < disk.sizeBytes; offset += piece) {
     signal.throwIfAborted();
     const length = Math.min(piece, disk.sizeBytes - offset);
-    await run('blkdiscard', ['-f', '-z', '-o', String(offset), '-l', String(length), disk.path]);
+    try {
+      await run('blkdiscard', ['-z', '-o', String(offset), '-l', String(length), disk.path]);
+    } catch (cause) {
+      signal.throwIfAborted();
+      log(
+        'warn',
+        `${disk.path} is overwritten from here instead: ${cause instanceof Error ? cause.message : cause}`,
+      );
+      return false;
+    }
     onProgress('zeroing', ((offset + length) / disk.sizeBytes) * 100);
   }
+  return true;
 }
 
 async function sanitizeNvme(

@@ -16,12 +16,12 @@ export const TOOLS: Record<Profile, readonly Tools[]> = {
     {
       package: 'busybox-static',
       files: ['bin/busybox'],
-      reason: 'the shell, udhcpc, modprobe, mount, blkdiscard and two hundred small tools',
+      reason: 'the shell, udhcpc, modprobe, mount and two hundred small tools',
     },
     {
       package: 'util-linux',
-      files: ['sbin/blkid', 'sbin/wipefs'],
-      reason: 'finds and removes signatures of file systems and RAIDs',
+      files: ['sbin/blkid', 'sbin/wipefs', 'sbin/blkdiscard'],
+      reason: 'finds and removes signatures; lets a disk zero itself (busybox’s blkdiscard cannot)',
     },
     {
       package: 'e2fsprogs',

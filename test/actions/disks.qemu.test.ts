@@ -156,7 +156,7 @@ describe('on one machine with five kinds of disk', () => {
     machine.console.type(
       "kindling-agent action kexec --set BLOCK_DEVICE=/dev/nvme0n1p1 --set FS_TYPE=vfat --set KERNEL_PATH=/EFI/Linux/test.efi --set 'CMD_LINE=console=ttyS0 started-by=kexec'\n",
     );
-    await machine.console.waitFor(/Command line: console=ttyS0 started-by=kexec/, {
+    await machine.console.waitFor(/kexec_core: Starting new kernel/, {
       after: mark,
       timeoutMs: 90_000,
     });
