@@ -23,7 +23,15 @@ export async function measureScaling(
     if (times > 1) execFileSync('bash', ['-c', `cat ${parts} > joined-${times}.zst`], { cwd: folder });
     const target = workspace.freshTarget(sizes.small * times);
     results.push({ times, run: await measure(`${ours} ${url}/joined-${times}.zst ${target}`) });
-    execFileSync('cmp', ['-n', String(sizes.small), join(folder, 'small.raw'), target]);
+    // without the first MiB: on the larger disk its table names the new place of the backup
+    execFileSync('cmp', [
+      '-i',
+      '1MiB',
+      '-n',
+      String(sizes.small - 2 ** 20),
+      join(folder, 'small.raw'),
+      target,
+    ]);
   }
   return results;
 }
