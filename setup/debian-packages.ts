@@ -24,7 +24,6 @@ export const DEBIAN_PACKAGES: readonly { name: string; reason: string }[] = [
   { name: 'swtpm', reason: 'a TPM 2.0 for the virtual machines' },
   { name: 'dnsmasq-base', reason: 'a real DHCP server for the test networks, as a customer would have one' },
   { name: 'iproute2', reason: 'network namespaces, bridges and taps for the test networks' },
-  { name: 'dnsmasq-base', reason: 'plays the customer’s own DHCP server in the tests' },
   { name: 'curl', reason: 'a real HTTP and TFTP client in the tests' },
 
   // disks and images
