@@ -47,6 +47,7 @@ export function parseEfiVariables(store: Buffer): EfiVariable[] {
     const nameSize = store.readUInt32LE(at + VARIABLE_HEADER.nameSize);
     const dataSize = store.readUInt32LE(at + VARIABLE_HEADER.dataSize);
     const dataStart = at + VARIABLE_HEADER.length + nameSize;
+    if (dataStart + dataSize > end) break; // the firmware is just writing this header: its sizes are still erased flash
     const variable = {
       name: store.toString('utf16le', at + VARIABLE_HEADER.length, dataStart).replace(/\0.*$/s, ''),
       guid: readGuid(store, at + VARIABLE_HEADER.guid),
