@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
@@ -9,6 +9,7 @@ import type { Action, ActionContext, ActionResult } from '../action.ts';
 import { lineLogger } from '../line-logger.ts';
 import { parseImageReference } from '../registry/image-reference.ts';
 import { Registry } from '../registry/registry.ts';
+import type { LedgerEntry } from '../resources/ledger.ts';
 import { decompressed } from '../unpack/decompress.ts';
 import { unpackTar } from '../unpack/unpack-tar.ts';
 import {
@@ -46,7 +47,13 @@ async function runForeign(
   if (context.isDryRun) return { summary: `would pull and run ${image} with ${runtime}` };
 
   // 1. Pull and unpack.
-  const bundle = await mkdtemp(path.join(tmpdir(), 'kindling-container-'));
+  const bundle = path.join(tmpdir(), `kindling-container-${randomUUID()}`);
+  const held: LedgerEntry = { kind: 'folder', path: bundle };
+  await context.resources.take(
+    held,
+    () => mkdir(bundle, { mode: 0o700 }),
+    () => rm(bundle, { recursive: true, force: true }),
+  );
   try {
     const config = await pull(image, path.join(bundle, 'rootfs'), context);
 
@@ -73,7 +80,7 @@ async function runForeign(
     // 3. Run it to its end.
     await runContainer(runtime, bundle, image, context);
   } finally {
-    await rm(bundle, { recursive: true, force: true });
+    await context.resources.release(held);
   }
   const wantsReboot = existsSync(REBOOT_FILE);
   await rm(REBOOT_FILE, { force: true });

@@ -9,7 +9,8 @@ export type LedgerEntry =
   | { kind: 'mapping'; name: string }
   | { kind: 'nbd'; device: string }
   | { kind: 'renamed'; from: string; to: string }
-  | { kind: 'container'; id: string; runtime: string };
+  | { kind: 'container'; id: string; runtime: string }
+  | { kind: 'folder'; path: string };
 
 interface LedgerLine {
   op: 'take' | 'released';
@@ -85,6 +86,9 @@ async function undo(entry: LedgerEntry, run: Run): Promise<void> {
       return;
     case 'container':
       await run(entry.runtime, ['delete', '--force', entry.id]);
+      return;
+    case 'folder':
+      await rm(entry.path, { recursive: true, force: true });
       return;
   }
 }

@@ -35,8 +35,14 @@ async function runImage(image: string, variables: Record<string, string>, contex
   return { outcome, lines };
 }
 
+/** What unpacked images lie around, also those of runs that were killed. */
+async function bundles(): Promise<string[]> {
+  return (await readdir(tmpdir())).filter((name) => name.startsWith('kindling-container-')).sort();
+}
+
 describe('an image that is no action of ours', () => {
   it('is pulled, unpacked layer by layer, and run with its variables and command', async () => {
+    const before = await bundles();
     using registry = await testRegistry({
       layers: [
         busyboxLayer(),
@@ -54,7 +60,7 @@ describe('an image that is no action of ours', () => {
     expect(lines).toEqual(expect.arrayContaining(['A=mine B=image', 'new', 'devices']));
     expect(lines).not.toContain('removed-later');
     expect(lines).not.toContain('old');
-    expect((await readdir(tmpdir())).filter((name) => name.startsWith('kindling-container-'))).toEqual([]);
+    expect(await bundles()).toEqual(before);
   });
 
   it('that fails, fails with its exit code', async () => {
@@ -70,6 +76,7 @@ describe('an image that is no action of ours', () => {
   });
 
   it('that runs too long is killed and removed', async () => {
+    const before = await bundles();
     using registry = await testRegistry({
       layers: [busyboxLayer()],
       config: { Entrypoint: ['/bin/sleep', '4646'] },
@@ -78,6 +85,7 @@ describe('an image that is no action of ours', () => {
     expect(outcome).toMatchObject({ status: 'timeout' });
     expect(execFileSync('sh', ['-c', 'pgrep -f "^/bin/sleep 4646" || true']).toString()).toBe('');
     expect(execFileSync('crun', ['list', '-q']).toString()).not.toContain('kindling-');
+    expect(await bundles()).toEqual(before);
   });
 
   it('that asks for a reboot by /worker/reboot gets one, after the report', async () => {
