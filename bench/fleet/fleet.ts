@@ -17,7 +17,7 @@ import {
   type StubReady,
 } from './messages.ts';
 
-const AGENTS_PER_PROCESS = 500;
+const AGENTS_PER_PROCESS = 1000;
 const HOLD_SECONDS = 6;
 const DEADLINE_MS = 240_000;
 
