@@ -1,4 +1,5 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { KindlingError } from '../../../protocol/error.ts';
 import { createMachine, type Machine } from '../../../test/qemu/machine.ts';
 import { microOsKernel } from '../../../test/qemu/micro-os.ts';
@@ -60,8 +61,10 @@ async function demo(options: DemoOptions, output: DemoOutput, signal: AbortSigna
     `\nWhat the orchestrator knows now (GET /api/v1/nodes/${nodeId}):\n${describeNode(node).join('\n')}\n`,
   );
   output.print(whereToLookNext(options));
-  if (options.picture !== undefined)
+  if (options.picture !== undefined) {
+    mkdirSync(dirname(options.picture), { recursive: true });
     writeFileSync(options.picture, renderPicture('npm run demo', output.lines));
+  }
   if (options.keep) await keepRunning({ machine, url: site.url, options, output, signal });
 }
 

@@ -15,11 +15,12 @@ afterAll(() => removeFolder(folder));
 const CHECKS = `#!/bin/sh
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 mount -t proc proc /proc; mount -t sysfs sysfs /sys; mount -t devtmpfs dev /dev
+echo /bin/modprobe >/proc/sys/kernel/modprobe
 echo "firmware: $(cat /lib/firmware/site/nic.bin)"
 find /sys/devices -name modalias -exec cat {} + | sort -u | xargs modprobe -aqb
-modprobe ext4 && modprobe bonding && echo "drivers: $(ls /sys/class/net | tr '\\n' ' ')"
-dd if=/dev/zero of=/disk bs=1M count=8 2>/dev/null
-/sbin/mke2fs -q -t ext4 /disk && mount -o loop /disk /mnt && echo "ext4: $(grep -c /mnt /proc/mounts)"
+modprobe sd_mod && modprobe ext4 && modprobe bonding && echo "drivers: $(ls /sys/class/net | tr '\\n' ' ')"
+for second in 1 2 3 4 5 6 7 8 9 10; do [ -b /dev/sda ] && break; sleep 1; done
+/sbin/mke2fs -q -F -t ext4 /dev/sda && mount -t ext4 /dev/sda /mnt && echo "ext4: $(grep -c /mnt /proc/mounts)"
 umount /mnt
 kindling-agent identify && echo "identified, $(free -m | awk '/^Mem/ {print $7}') MB free"
 poweroff -f
