@@ -137,7 +137,9 @@ describe('a stick', () => {
       ...(spec.disks?.slice(1) ?? []),
     ];
     await using machine = await bootMachine({ ...spec, firmware: 'ovmf', disks });
-    const { line } = await machine.console.waitFor(/KINDLING-FATAL (\{.*)/, { timeoutMs: 200_000 });
+    const { line } = await machine.console.waitFor(/KINDLING-FATAL \{.*"uptime":[\d.]+\}/, {
+      timeoutMs: 200_000,
+    });
     expect(line).toMatch(/KND_IMAGE_(HASH|CORRUPT)/);
     const target = machine.disks[1] as DiskFile;
     expect((await target.read(0, MIB)).every((byte) => byte === 0)).toBe(true);
