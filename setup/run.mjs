@@ -17,6 +17,7 @@ if (Number(process.versions.node.split('.')[0]) < 20) {
     'Install Node 20 or newer (Debian: apt-get install nodejs npm).',
   );
 }
+installWhatOurNodeNeeds();
 installNpmPackages();
 const { status, signal } = spawnSync(
   ownNode,
@@ -27,6 +28,24 @@ const { status, signal } = spawnSync(
   },
 );
 process.exit(status ?? (signal ? 128 : 1));
+
+/** Our Node is linked against libatomic, which a small Debian lacks; npm starts it while it installs. */
+function installWhatOurNodeNeeds() {
+  const libraries = spawnSync('sh', ['-c', 'ldconfig -p || /sbin/ldconfig -p'], { encoding: 'utf8' }).stdout;
+  if (libraries.includes('libatomic.so.1')) return;
+  console.error('▸ Debian package libatomic1 (our Node needs it)');
+  const command =
+    'apt-get -qq update && apt-get -qq install -y --no-install-recommends libatomic1 >/dev/null';
+  const asRoot = process.getuid() === 0 ? ['sh'] : ['sudo', 'sh'];
+  const apt = spawnSync(asRoot[0], [...asRoot.slice(1), '-c', command], { stdio: 'inherit' });
+  if (apt.status !== 0) {
+    fail(
+      3,
+      'The Debian package libatomic1 could not be installed; our Node needs it.',
+      'As root, run: apt-get install libatomic1',
+    );
+  }
+}
 
 function installNpmPackages() {
   const lock = createHash('sha256')
