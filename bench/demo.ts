@@ -1,5 +1,5 @@
 import { execa } from 'execa';
-import { microOsKernel } from '../test/qemu/micro-os.ts';
+import { microOsKernel } from '../lab/qemu/micro-os.ts';
 import type { Row, RunBenchmark } from './benchmark.ts';
 
 const MAIN = new URL('../orchestrator-stub/cli/main.ts', import.meta.url).pathname;

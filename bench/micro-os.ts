@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { ensureMicroOs } from '../initrd/index.ts';
-import { bootMachine } from '../test/qemu/machine.ts';
-import type { KernelSpec } from '../test/qemu/machine-spec.ts';
-import { microOsKernel, waitForStage } from '../test/qemu/micro-os.ts';
+import { bootMachine } from '../lab/qemu/machine.ts';
+import type { KernelSpec } from '../lab/qemu/machine-spec.ts';
+import { microOsKernel, waitForStage } from '../lab/qemu/micro-os.ts';
 import type { Bar, Row, RunBenchmark } from './benchmark.ts';
 
 const MEGABYTE = 1_000_000;

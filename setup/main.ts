@@ -18,7 +18,7 @@ const COMMANDS: Record<string, NpmCommand> = {
   demo: { ...onTheWholeMachine, start: (args) => kindling(['demo', ...args]) },
   test: { ...onTheWholeMachine, start: (args) => inOrder(lint, () => vitest(args)) },
   bench: { ...onTheWholeMachine, start: (args) => node(['bench/main.ts', ...args]) },
-  qemu: { ...onTheWholeMachine, start: (args) => node(['test/qemu/cli.ts', ...args]) },
+  qemu: { ...onTheWholeMachine, start: (args) => node(['lab/qemu/cli.ts', ...args]) },
   check: { ...onNodeAlone, start: (args) => inOrder(lint, () => unitTests(args)) },
   'test:unit': { ...onNodeAlone, start: unitTests },
   lint: { ...onNodeAlone, start: lint },

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fileOf, hardDriveOf } from '../../actions/boot-order/device-path.ts';
 import { decodeLoadOption } from '../../actions/boot-order/load-option.ts';
 import { ensureMicroOs } from '../../initrd/index.ts';
-import { bootMachine, type Machine } from '../qemu/machine.ts';
-import { microOsKernel } from '../qemu/micro-os.ts';
+import { bootMachine, type Machine } from '../../lab/qemu/machine.ts';
+import { microOsKernel } from '../../lab/qemu/micro-os.ts';
 import { MicroOsShell } from './micro-os-shell.ts';
 import { buildTestImage, type TestImage } from './test-image.ts';
 

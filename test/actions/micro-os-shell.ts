@@ -1,4 +1,4 @@
-import type { Machine } from '../qemu/machine.ts';
+import type { Machine } from '../../lab/qemu/machine.ts';
 
 /** The debug shell of a Micro-OS (kernel argument kindling.debug): several actions in one boot, which costs most of the time. */
 export class MicroOsShell {

@@ -1,9 +1,9 @@
 import { execa } from 'execa';
 import { expect, it } from 'vitest';
 import { waitFor } from '../../agent/system/wait.ts';
-import { bootMachine } from '../qemu/machine.ts';
-import { createTestNetwork } from '../qemu/network.ts';
-import { ensureMutableTarget } from '../target-images/mutable.ts';
+import { bootMachine } from '../../lab/qemu/machine.ts';
+import { createTestNetwork } from '../../lab/qemu/network.ts';
+import { ensureMutableTarget } from '../../lab/target-images/mutable.ts';
 import { startSite } from './site.ts';
 
 const SERIAL = 'KNDE2E0001';

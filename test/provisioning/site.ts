@@ -1,8 +1,8 @@
 import { copyFileSync, linkSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureMicroOs } from '../../initrd/index.ts';
-import type { Bridge } from '../qemu/network.ts';
-import { makeFolder, removeFolder } from '../qemu/processes.ts';
+import type { Bridge } from '../../lab/qemu/network.ts';
+import { makeFolder, removeFolder } from '../../lab/qemu/processes.ts';
 
 const CLI = join(import.meta.dirname, '../../orchestrator-stub/cli/main.ts');
 const PORT = 8080;

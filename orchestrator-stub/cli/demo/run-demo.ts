@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { createMachine, type Machine } from '../../../lab/qemu/machine.ts';
+import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
+import { makeFolder, removeFolder } from '../../../lab/qemu/processes.ts';
 import { KindlingError } from '../../../protocol/error.ts';
-import { createMachine, type Machine } from '../../../test/qemu/machine.ts';
-import { microOsKernel } from '../../../test/qemu/micro-os.ts';
-import { makeFolder, removeFolder } from '../../../test/qemu/processes.ts';
 import { startStub } from '../../serve.ts';
 import type { DemoOptions } from './demo-options.ts';
 import { DemoOutput } from './output.ts';

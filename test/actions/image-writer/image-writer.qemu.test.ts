@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitFor } from '../../../agent/system/wait.ts';
+import { bootMachine, type Machine } from '../../../lab/qemu/machine.ts';
+import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
 import { indexImage } from '../../../orchestrator-stub/images/index-image.ts';
-import { bootMachine, type Machine } from '../../qemu/machine.ts';
-import { microOsKernel } from '../../qemu/micro-os.ts';
 import { MicroOsShell } from '../micro-os-shell.ts';
 import { encodeImage, makeDiskImage } from './test-image.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { bootMachine } from '../../qemu/machine.ts';
-import { microOsKernel } from '../../qemu/micro-os.ts';
+import { bootMachine } from '../../../lab/qemu/machine.ts';
+import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
 
 const patience = { timeoutMs: 150_000 };
 

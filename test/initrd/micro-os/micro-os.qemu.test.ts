@@ -3,8 +3,8 @@ import { mkdir, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ensureMicroOs, packDropin } from '../../../initrd/index.ts';
-import { bootMachine } from '../../qemu/machine.ts';
-import { makeFolder, removeFolder } from '../../qemu/processes.ts';
+import { bootMachine } from '../../../lab/qemu/machine.ts';
+import { makeFolder, removeFolder } from '../../../lab/qemu/processes.ts';
 
 const folder = makeFolder('micro-os-test');
 const patience = { timeoutMs: 240_000 };

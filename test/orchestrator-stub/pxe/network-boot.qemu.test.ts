@@ -4,10 +4,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ensureMicroOs, type MicroOs } from '../../../initrd/index.ts';
 import { ensureIpxe } from '../../../ipxe/debian-ipxe.ts';
 import { renderBootScript, renderChainScript } from '../../../ipxe/render-script.ts';
-import { bootMachine } from '../../qemu/machine.ts';
-import type { MachineSpec } from '../../qemu/machine-spec.ts';
-import { type Bridge, createTestNetwork } from '../../qemu/network.ts';
-import { makeFolder, removeFolder } from '../../qemu/processes.ts';
+import { bootMachine } from '../../../lab/qemu/machine.ts';
+import type { MachineSpec } from '../../../lab/qemu/machine-spec.ts';
+import { type Bridge, createTestNetwork } from '../../../lab/qemu/network.ts';
+import { makeFolder, removeFolder } from '../../../lab/qemu/processes.ts';
 
 const CLI = join(import.meta.dirname, '../../../orchestrator-stub/cli/main.ts');
 const HTTP_PORT = 8080;

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readPartitionTable } from '../../../agent/system/partition-table.ts';
+import type { DiskFile } from '../../../lab/qemu/disk-file.ts';
+import { bootMachine } from '../../../lab/qemu/machine.ts';
+import type { MachineSpec } from '../../../lab/qemu/machine-spec.ts';
 import { STICK_LABELS } from '../../../protocol/stick.ts';
 import { validateConfig } from '../../../standalone/config/validate.ts';
 import { collectBootFiles } from '../../../standalone/usb/boot-files.ts';
 import { buildStick } from '../../../standalone/usb/build-stick.ts';
-import type { DiskFile } from '../../qemu/disk-file.ts';
-import { bootMachine } from '../../qemu/machine.ts';
-import type { MachineSpec } from '../../qemu/machine-spec.ts';
 import { makeTargetImage } from './target-image.ts';
 
 const MIB = 1024 * 1024;

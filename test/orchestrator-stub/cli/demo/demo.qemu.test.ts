@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { waitFor } from '../../../../agent/system/wait.ts';
-import { microOsKernel } from '../../../qemu/micro-os.ts';
+import { microOsKernel } from '../../../../lab/qemu/micro-os.ts';
 
 const MAIN = 'orchestrator-stub/cli/main.ts';
 

@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { microOsKernel } from './micro-os.ts';
+import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
 
 function npmRunQemu(...args: string[]) {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    ['--disable-warning=ExperimentalWarning', 'test/qemu/cli.ts', ...args],
+    ['--disable-warning=ExperimentalWarning', 'lab/qemu/cli.ts', ...args],
     { encoding: 'utf8' },
   );
   return { status, stdout, stderr };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseQemuArguments } from './cli-arguments.ts';
+import { parseQemuArguments } from '../../../lab/qemu/cli-arguments.ts';
 
 describe('npm run qemu', () => {
   it('describes a machine and an action', () => {

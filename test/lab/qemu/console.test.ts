@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SerialConsole } from './console.ts';
+import { SerialConsole } from '../../../lab/qemu/console.ts';
 
 function makeConsole() {
   const typed: string[] = [];

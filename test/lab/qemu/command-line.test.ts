@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { qemuArguments } from './command-line.ts';
-import type { DiskSpec, MachineSpec } from './machine-spec.ts';
+import { qemuArguments } from '../../../lab/qemu/command-line.ts';
+import type { DiskSpec, MachineSpec } from '../../../lab/qemu/machine-spec.ts';
 
 function args(spec: MachineSpec): string {
   const disks = (spec.disks ?? []).map((_, index) => `/d${index}`);
