@@ -1,5 +1,4 @@
-import { guidAt } from '../../agent/system/partition-table/gpt.ts';
-import { guidToBytes } from './guid.ts';
+import { guidAt, guidToBytes } from '../../protocol/partition-table/guid.ts';
 
 /** One node of a UEFI device path (UEFI 2.10, section 10.3.1): type, subtype, length, data. Kept as bytes unless it is one we use. */
 export interface DevicePathNode {

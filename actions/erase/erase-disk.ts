@@ -1,8 +1,8 @@
 import { probeSignatures } from '../../agent/system/disk-signatures.ts';
-import { readPartitionTable } from '../../agent/system/partition-table.ts';
 import { waitFor } from '../../agent/system/wait.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
+import { readPartitionTable } from '../../protocol/partition-table/read.ts';
 import type { ActionContext } from '../action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 import { identityOf } from '../disks/disk-identity.ts';

@@ -1,7 +1,8 @@
 import { createHash, hash } from 'node:crypto';
 import { KindlingError } from '../../protocol/error.ts';
+import { moveBackupGpt } from '../../protocol/partition-table/gpt-backup.ts';
+import { type ImageTable, readImageTable } from '../../protocol/partition-table/image-table.ts';
 import { checkNotNested } from './formats.ts';
-import { type ImageTable, moveBackupGpt, readImageTable } from './gpt.ts';
 import type { ImageFormat } from './interface.ts';
 import { type BlockHash, HEAD_BYTES } from './stream/block-output.ts';
 import { alignedMemory } from './target/aligned-memory.ts';

@@ -2,6 +2,7 @@ import type { Worker } from 'node:worker_threads';
 import { startWorker } from '../../agent/system/worker.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { ErrorCode } from '../../protocol/error-codes.ts';
+import type { ImageTable } from '../../protocol/partition-table/image-table.ts';
 import type { Decoding } from './decoders/choose-decoder.ts';
 import { loadQcow2Map } from './decoders/qcow2-map.ts';
 import { Download, type DownloadFacts, nameDownloadError } from './download.ts';
@@ -17,7 +18,6 @@ import {
   withholdFrom,
 } from './finish.ts';
 import { checkFormat, SNIFF_LENGTH, sniffFormat } from './formats.ts';
-import type { ImageTable } from './gpt.ts';
 import { getSmall, redact } from './http/get.ts';
 import type { ImageFormat, WriteImageContext, WriteImageRequest, WriteImageResult } from './interface.ts';
 import { closingLine, findBottleneck, ProgressReporter, type ProgressSample } from './progress.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { access, appendFile, readFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
-import { readPartitionTable } from '../../agent/system/partition-table.ts';
 import { waitFor } from '../../agent/system/wait.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
+import { readPartitionTable } from '../../protocol/partition-table/read.ts';
 import { type ActionContext, type ActionResult, defineAction } from '../action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 import { whyNever, whyNotByItself } from '../disks/choose-target.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { KindlingError } from '../../protocol/error.ts';
+import { encodeGpt } from '../../protocol/partition-table/gpt-encode.ts';
 import type { BlockDevice } from '../disks/block-device.ts';
-import { encodeGpt } from '../disks/gpt-writer.ts';
 import type { MicrovisorLayout } from './layout.ts';
 import { readJournal, writeJournal } from './move-journal.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod/mini';
-import type { PartitionEntry } from '../../agent/system/partition-table.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import { usableRange } from '../disks/gpt-writer.ts';
+import { usableRange } from '../../protocol/partition-table/gpt-encode.ts';
+import type { PartitionEntry } from '../../protocol/partition-table/table.ts';
 
 const whole = z.pipe(
   z.union([z.number(), z.string()]),

@@ -1,5 +1,5 @@
-import type { PartitionEntry } from '../../agent/system/partition-table.ts';
-import { usableRange } from '../disks/gpt-writer.ts';
+import { usableRange } from '../../protocol/partition-table/gpt-encode.ts';
+import type { PartitionEntry } from '../../protocol/partition-table/table.ts';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;

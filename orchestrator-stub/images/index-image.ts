@@ -12,7 +12,7 @@ import {
   encodeManifest,
   type ManifestFacts,
 } from '../../protocol/image-manifest.ts';
-import { readGptPlace } from './gpt-place.ts';
+import { readGptPlace } from '../../protocol/partition-table/gpt-backup.ts';
 import { findUnusedBlocks, type UnusedBlocks } from './unused-blocks.ts';
 
 const compress = promisify(zstdCompress);

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
 import { KindlingError } from '../../protocol/error.ts';
+import { encodeGpt, type Piece } from '../../protocol/partition-table/gpt-encode.ts';
 import {
   encodePayloadHeader,
   encodeStickKey,
@@ -22,8 +23,7 @@ import type { Config } from '../config/schema.ts';
 import type { Validation } from '../config/validate.ts';
 import type { BootFiles } from './boot-files.ts';
 import { makeFatImage, tool } from './fat-image.ts';
-import { encodeGpt, GPT_HEAD_BYTES, GPT_TAIL_BYTES } from './gpt.ts';
-import { placeFiles, planLayout, type StickLayout } from './layout.ts';
+import { placeFiles, planLayout, STICK_SECTOR_BYTES, type StickLayout } from './layout.ts';
 import { collectPayload, type PayloadFile } from './payload-files.ts';
 import { stickMachines } from './stick-machines.ts';
 import { inspectTarget, refuseUnsafeTarget } from './target.ts';
@@ -85,17 +85,15 @@ export async function buildStick(request: StickRequest): Promise<StickSummary> {
     const diskBytes = target.kind === 'device' ? target.sizeBytes : layout.totalBytes;
     const header = encodePayloadHeader(manifest, privateKey);
     const images = await fileSystems(work, layout, boot, await peopleFiles(validation.config));
-    const table = encodeGpt(
-      diskBytes,
-      manifest.stickId,
-      [layout.boot, layout.people, layout.payload],
-      boot.mbrCode,
-    );
-    const oldTable: Region[] = [
-      // An old table goes first: a stick that is pulled out half-way must not look like one that is ready.
-      { name: 'old table', offset: 0, source: Buffer.alloc(GPT_HEAD_BYTES) },
-      { name: 'old table (end)', offset: diskBytes - GPT_TAIL_BYTES, source: Buffer.alloc(GPT_TAIL_BYTES) },
-    ];
+    const table = encodeGpt({
+      diskGuid: manifest.stickId,
+      sectorBytes: STICK_SECTOR_BYTES,
+      sizeBytes: diskBytes,
+      partitions: [layout.boot, layout.people, layout.payload],
+      bootCode: boot.mbrCode,
+    });
+    // An old table goes first: a stick that is pulled out half-way must not look like one that is ready.
+    const oldTable = tableRegions('old table', blankPieces(table));
     const contents: Region[] = [
       { name: 'boot partition', offset: layout.boot.startBytes, source: { file: images.boot } },
       { name: 'partition for people', offset: layout.people.startBytes, source: { file: images.people } },
@@ -112,7 +110,7 @@ export async function buildStick(request: StickRequest): Promise<StickSummary> {
     await writeRegions(
       request.target,
       { kind: isDevice ? 'device' : 'file' },
-      tableRegions(table, diskBytes),
+      tableRegions('table', table),
       say,
     );
     return {
@@ -127,11 +125,16 @@ export async function buildStick(request: StickRequest): Promise<StickSummary> {
   }
 }
 
-function tableRegions(table: { head: Buffer; tail: Buffer }, diskBytes: number): Region[] {
-  return [
-    { name: 'table (end)', offset: diskBytes - GPT_TAIL_BYTES, source: table.tail },
-    { name: 'table', offset: 0, source: table.head },
-  ];
+function tableRegions(name: string, pieces: readonly Piece[]): Region[] {
+  return pieces.map(({ offset, bytes }) => ({
+    name: offset === 0 ? name : `${name} (end)`,
+    offset,
+    source: bytes,
+  }));
+}
+
+function blankPieces(pieces: readonly Piece[]): Piece[] {
+  return pieces.map(({ offset, bytes }) => ({ offset, bytes: Buffer.alloc(bytes.length) })).reverse();
 }
 
 function stickKey(pem: string | undefined): KeyObject {

@@ -2,12 +2,12 @@ import { truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { KindlingError } from '../../protocol/error.ts';
-import type { NewPartition } from './gpt.ts';
+import type { PartitionEntry } from '../../protocol/partition-table/table.ts';
 
 /** A FAT32 file system in a file, filled with mtools: no mount, so neither root nor a FAT driver is needed. */
 export async function makeFatImage(
   image: string,
-  partition: NewPartition,
+  partition: PartitionEntry,
   label: string,
   files: readonly { path: string; source: string | Buffer }[],
 ): Promise<void> {

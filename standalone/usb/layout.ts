@@ -1,5 +1,7 @@
+import { usableRange } from '../../protocol/partition-table/gpt-encode.ts';
+import { LEGACY_BIOS_BOOTABLE } from '../../protocol/partition-table/gpt-fields.ts';
+import type { PartitionEntry } from '../../protocol/partition-table/table.ts';
 import { PAYLOAD_ALIGNMENT, PAYLOAD_TYPE_GUID, STICK_LABELS, type StickFile } from '../../protocol/stick.ts';
-import { GPT_TAIL_BYTES, type NewPartition } from './gpt.ts';
 
 const MIB = 1024 * 1024;
 const ESP_TYPE_GUID = 'c12a7328-f81f-11d2-ba4b-00a0c93ec93b';
@@ -7,10 +9,13 @@ const BASIC_DATA_TYPE_GUID = 'ebd0a0a2-b9e5-4433-87c0-68b6b72699c7';
 /** Logs and status of many nodes, and a config file, take kilobytes; below 33 MiB FAT32 is not allowed. */
 const PEOPLE_BYTES = 64 * MIB;
 
+/** Sticks of 4096-byte sectors are not made. */
+export const STICK_SECTOR_BYTES = 512;
+
 export interface StickLayout {
-  boot: NewPartition;
-  people: NewPartition;
-  payload: NewPartition;
+  boot: PartitionEntry;
+  people: PartitionEntry;
+  payload: PartitionEntry;
   /** Size that the medium must have at least. */
   totalBytes: number;
 }
@@ -22,20 +27,32 @@ export function planLayout(
 ): StickLayout {
   // FAT needs room for its tables, and syslinux for itself.
   const bootBytes = roundUp(sizes.bootFilesBytes * 1.05 + 8 * MIB, MIB);
-  const partition = (
-    name: string,
-    typeGuid: string,
-    startBytes: number,
-    sizeBytes: number,
-  ): NewPartition => ({ name, typeGuid, uniqueGuid: newGuid(), startBytes, sizeBytes });
-  const boot = {
-    ...partition(STICK_LABELS.boot, ESP_TYPE_GUID, MIB, Math.max(bootBytes, 64 * MIB)),
-    isLegacyBoot: true,
+  const boot: PartitionEntry = {
+    number: 1,
+    partLabel: STICK_LABELS.boot,
+    type: ESP_TYPE_GUID,
+    partUuid: newGuid(),
+    startBytes: MIB,
+    sizeBytes: Math.max(bootBytes, 64 * MIB),
+    attributes: LEGACY_BIOS_BOOTABLE,
   };
-  const people = partition(STICK_LABELS.people, BASIC_DATA_TYPE_GUID, endOf(boot), PEOPLE_BYTES);
-  const payloadBytes = roundUp(sizes.payloadBytes, MIB);
-  const payload = partition(STICK_LABELS.payload, PAYLOAD_TYPE_GUID, endOf(people), payloadBytes);
-  return { boot, people, payload, totalBytes: roundUp(endOf(payload) + GPT_TAIL_BYTES, MIB) };
+  const people: PartitionEntry = {
+    number: 2,
+    partLabel: STICK_LABELS.people,
+    type: BASIC_DATA_TYPE_GUID,
+    partUuid: newGuid(),
+    startBytes: endOf(boot),
+    sizeBytes: PEOPLE_BYTES,
+  };
+  const payload: PartitionEntry = {
+    number: 3,
+    partLabel: STICK_LABELS.payload,
+    type: PAYLOAD_TYPE_GUID,
+    partUuid: newGuid(),
+    startBytes: endOf(people),
+    sizeBytes: roundUp(sizes.payloadBytes, MIB),
+  };
+  return { boot, people, payload, totalBytes: roundUp(endOf(payload) + tableTailBytes(endOf(payload)), MIB) };
 }
 
 /** Gives each file its place behind a manifest of about this size. */
@@ -52,8 +69,13 @@ export function placeFiles(
   return { files: placed, payloadBytes: offset };
 }
 
-function endOf({ startBytes, sizeBytes }: NewPartition): number {
+function endOf({ startBytes, sizeBytes }: PartitionEntry): number {
   return startBytes + sizeBytes;
+}
+
+/** Room for the second copy of the table behind `bytes` of partitions. */
+function tableTailBytes(bytes: number): number {
+  return bytes - usableRange({ sectorBytes: STICK_SECTOR_BYTES, sizeBytes: bytes }).end;
 }
 
 function roundUp(bytes: number, unit: number): number {

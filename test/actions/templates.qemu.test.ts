@@ -2,11 +2,11 @@ import { createReadStream } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readPartitionTable } from '../../agent/system/partition-table.ts';
 import { ensureMicroOs } from '../../initrd/index.ts';
 import type { DiskFile } from '../../lab/qemu/disk-file.ts';
 import { bootMachine, type Machine } from '../../lab/qemu/machine.ts';
 import { microOsKernel } from '../../lab/qemu/micro-os.ts';
+import { readPartitionTable } from '../../protocol/partition-table/read.ts';
 import { MicroOsShell } from './micro-os-shell.ts';
 import { buildTestImage, type TestImage } from './test-image.ts';
 

@@ -12,7 +12,7 @@ import { BlockDevice } from '../../actions/disks/block-device.ts';
 import { performAction } from '../../actions/perform-action.ts';
 import { runAction } from '../../actions/run-action.ts';
 import { machine } from '../../agent/machine.ts';
-import { readPartitionTable } from '../../agent/system/partition-table.ts';
+import { readPartitionTable } from '../../protocol/partition-table/read.ts';
 import { ext4Disk, type LoopDisk, loopDisk, withMounted } from './loop-disk.ts';
 import { tarOf } from './registry/test-registry.ts';
 

@@ -1,7 +1,7 @@
 import { KindlingError } from '../../../protocol/error.ts';
 import type { ImageManifest } from '../../../protocol/image-manifest.ts';
+import { moveBackupGpt, restoreGpt } from '../../../protocol/partition-table/gpt-backup.ts';
 import { checkFits, checkHead, makeBootable, makeUnbootable, withholdFrom } from '../finish.ts';
-import { moveBackupGpt, restoreGpt } from '../gpt.ts';
 import { redact } from '../http/get.ts';
 import type { Bottleneck, WriteImageContext, WriteImageRequest, WriteImageResult } from '../interface.ts';
 import { closingLine, findBottleneck, ProgressReporter, type ProgressSample } from '../progress.ts';

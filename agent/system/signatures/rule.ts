@@ -1,6 +1,3 @@
-/** Reads `length` bytes at `offset`; fewer at the end of the device. */
-export type ReadAt = (offset: number, length: number) => Promise<Buffer>;
-
 export interface SignatureMatch {
   /** As blkid names it. */
   type: string;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { encodeGpt } from '../../../actions/disks/gpt-writer.ts';
 import { type LayoutRequest, planMicrovisorLayout } from '../../../actions/microvisor/layout.ts';
+import { encodeGpt } from '../../../protocol/partition-table/gpt-encode.ts';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;

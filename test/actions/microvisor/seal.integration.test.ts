@@ -3,11 +3,11 @@ import { open } from 'node:fs/promises';
 import { execa } from 'execa';
 import { describe, expect, it } from 'vitest';
 import { BlockDevice } from '../../../actions/disks/block-device.ts';
-import { encodeGpt } from '../../../actions/disks/gpt-writer.ts';
 import { planMicrovisorLayout } from '../../../actions/microvisor/layout.ts';
 import { moveToLayout } from '../../../actions/microvisor/move-partitions.ts';
 import { sealRoot } from '../../../actions/microvisor/seal-root.ts';
-import { readPartitionTable } from '../../../agent/system/partition-table.ts';
+import { encodeGpt } from '../../../protocol/partition-table/gpt-encode.ts';
+import { readPartitionTable } from '../../../protocol/partition-table/read.ts';
 import { type LoopDisk, loopDisk } from '../loop-disk.ts';
 
 const MIB = 2 ** 20;

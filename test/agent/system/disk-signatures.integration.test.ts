@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { probeSignatures, summariseSignatures } from '../../../agent/system/disk-signatures.ts';
-import { readPartitionTable } from '../../../agent/system/partition-table.ts';
 import { run } from '../../../agent/system/run.ts';
+import { readPartitionTable } from '../../../protocol/partition-table/read.ts';
 
 const MIB = 1024 * 1024;
 let folder: string;

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { probeSignatures, type ReadAt, summariseSignatures } from '../../../agent/system/disk-signatures.ts';
-import { readPartitionTable } from '../../../agent/system/partition-table.ts';
+import { probeSignatures, summariseSignatures } from '../../../agent/system/disk-signatures.ts';
+import { readPartitionTable } from '../../../protocol/partition-table/read.ts';
+import type { ReadAt } from '../../../protocol/partition-table/table.ts';
 
 const MIB = 1024 * 1024;
 const reader =

@@ -5,9 +5,11 @@ import { zstdCompress } from 'node:zlib';
 import { execa } from 'execa';
 import { encodeCpio } from '../../../initrd/cpio.ts';
 import { resolvePackages, unpackPackage } from '../../../initrd/debian/packages.ts';
+import { encodeGpt } from '../../../protocol/partition-table/gpt-encode.ts';
+import { LEGACY_BIOS_BOOTABLE } from '../../../protocol/partition-table/gpt-fields.ts';
+import type { PartitionEntry } from '../../../protocol/partition-table/table.ts';
 import { type BootOptions, collectBootFiles } from '../../../standalone/usb/boot-files.ts';
 import { makeFatImage } from '../../../standalone/usb/fat-image.ts';
-import { encodeGpt, type NewPartition } from '../../../standalone/usb/gpt.ts';
 
 const MIB = 1024 * 1024;
 
@@ -20,15 +22,23 @@ export async function makeTargetImage(
   secureBoot?: BootOptions['secureBoot'],
 ): Promise<string> {
   const boot = await collectBootFiles('console=ttyS0', { initramfs: await tinyInitramfs(), secureBoot });
-  const partition = (name: string, typeGuid: string, startMib: number, sizeMib: number): NewPartition => ({
-    name,
-    typeGuid,
-    uniqueGuid: `00000000-0000-4000-8000-${String(startMib).padStart(12, '0')}`,
-    startBytes: startMib * MIB,
-    sizeBytes: sizeMib * MIB,
-  });
-  const esp = { ...partition('esp', 'c12a7328-f81f-11d2-ba4b-00a0c93ec93b', 1, 48), isLegacyBoot: true };
-  const root = partition('rootfs', '4f68bce3-e8cd-4db1-96e7-fbcaf984b709', 49, 32);
+  const esp: PartitionEntry = {
+    number: 1,
+    partLabel: 'esp',
+    type: 'c12a7328-f81f-11d2-ba4b-00a0c93ec93b',
+    partUuid: '00000000-0000-4000-8000-000000000001',
+    startBytes: MIB,
+    sizeBytes: 48 * MIB,
+    attributes: LEGACY_BIOS_BOOTABLE,
+  };
+  const root: PartitionEntry = {
+    number: 2,
+    partLabel: 'rootfs',
+    type: '4f68bce3-e8cd-4db1-96e7-fbcaf984b709',
+    partUuid: '00000000-0000-4000-8000-000000000049',
+    startBytes: 49 * MIB,
+    sizeBytes: 32 * MIB,
+  };
   const sizeBytes = 82 * MIB;
 
   const espImage = join(folder, 'target-esp.img');
@@ -45,9 +55,14 @@ export async function makeTargetImage(
   await execa('mke2fs', ['-q', '-t', 'ext4', '-L', 'rootfs', '-d', rootFolder, rootImage]);
 
   const raw = Buffer.alloc(sizeBytes);
-  const table = encodeGpt(sizeBytes, '00000000-0000-4000-8000-000000000001', [esp, root], boot.mbrCode);
-  table.head.copy(raw, 0);
-  table.tail.copy(raw, sizeBytes - table.tail.length);
+  const table = encodeGpt({
+    diskGuid: '00000000-0000-4000-8000-000000000001',
+    sectorBytes: 512,
+    sizeBytes,
+    partitions: [esp, root],
+    bootCode: boot.mbrCode,
+  });
+  for (const { offset, bytes } of table) bytes.copy(raw, offset);
   (await readFile(espImage)).copy(raw, esp.startBytes);
   (await readFile(rootImage)).copy(raw, root.startBytes);
   const image = join(folder, 'target.raw.zst');

@@ -1,31 +1,7 @@
 import { crc32 } from 'node:zlib';
-import type { PartitionEntry, PartitionTable } from '../partition-table.ts';
-import type { ReadAt } from '../signatures/rule.ts';
-
-/** GPT header, UEFI 2.10 section 5.3.2: field offsets. All numbers are little-endian. */
-const HEADER = {
-  signature: 0, // "EFI PART"
-  headerBytes: 12,
-  headerCrc: 16,
-  myLba: 24,
-  diskGuid: 56,
-  entriesLba: 72,
-  entryCount: 80,
-  entryBytes: 84,
-  entriesCrc: 88,
-  end: 92,
-} as const;
-
-/** GPT partition entry, UEFI 2.10 section 5.3.3. */
-const ENTRY = {
-  typeGuid: 0,
-  uniqueGuid: 16,
-  firstLba: 32,
-  lastLba: 40,
-  attributes: 48,
-  name: 56,
-  nameBytes: 72,
-} as const;
+import { ENTRY, HEADER, headerCrc, isGptHeader } from './gpt-fields.ts';
+import { guidAt } from './guid.ts';
+import type { PartitionEntry, PartitionTable, ReadAt } from './table.ts';
 
 /** No real table is bigger; a corrupt header must not make us read gigabytes. */
 const MAX_ENTRIES_BYTES = 1024 * 1024;
@@ -58,18 +34,17 @@ async function readCopy(
 ): Promise<{ id: string; partitions: PartitionEntry[] } | undefined> {
   if (lba < 1 || lba > lastLba) return undefined;
   const header = await readAt(lba * sectorBytes, sectorBytes);
-  if (header.length < HEADER.end || header.subarray(0, 8).toString('latin1') !== 'EFI PART') return undefined;
+  if (!isGptHeader(header)) return undefined;
   const headerBytes = header.readUInt32LE(HEADER.headerBytes);
   if (headerBytes < HEADER.end || headerBytes > header.length) return undefined;
-  const unsigned = Buffer.from(header.subarray(0, headerBytes));
-  unsigned.writeUInt32LE(0, HEADER.headerCrc);
-  if (crc32(unsigned) !== header.readUInt32LE(HEADER.headerCrc)) return undefined;
+  if (headerCrc(header) !== header.readUInt32LE(HEADER.headerCrc)) return undefined;
   if (header.readBigUInt64LE(HEADER.myLba) !== BigInt(lba)) return undefined;
 
   const count = header.readUInt32LE(HEADER.entryCount);
   const entryBytes = header.readUInt32LE(HEADER.entryBytes);
   const entriesLba = Number(header.readBigUInt64LE(HEADER.entriesLba));
-  if (entryBytes < 128 || count * entryBytes > MAX_ENTRIES_BYTES || entriesLba > lastLba) return undefined;
+  if (entryBytes < ENTRY.end || count * entryBytes > MAX_ENTRIES_BYTES || entriesLba > lastLba)
+    return undefined;
   const entries = await readAt(entriesLba * sectorBytes, count * entryBytes);
   if (entries.length < count * entryBytes) return undefined;
   if (crc32(entries) !== header.readUInt32LE(HEADER.entriesCrc)) return undefined;
@@ -99,14 +74,4 @@ function readEntry(entry: Buffer, number: number, sectorBytes: number): Partitio
     ...(name ? { partLabel: name } : {}),
     ...(attributes === 0n ? {} : { attributes }),
   };
-}
-
-/** A GUID as text: the first three fields are little-endian (UEFI 2.10, appendix A). */
-export function guidAt(bytes: Buffer, at: number): string {
-  const hex = (from: number, to: number) => bytes.subarray(at + from, at + to).toString('hex');
-  const swapped = (from: number, to: number) =>
-    Buffer.from(bytes.subarray(at + from, at + to))
-      .reverse()
-      .toString('hex');
-  return `${swapped(0, 4)}-${swapped(4, 6)}-${swapped(6, 8)}-${hex(8, 10)}-${hex(10, 16)}`;
 }

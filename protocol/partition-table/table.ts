@@ -1,6 +1,5 @@
-import { readGpt } from './partition-table/gpt.ts';
-import { readMbr } from './partition-table/mbr.ts';
-import type { ReadAt } from './signatures/rule.ts';
+/** Reads `length` bytes at `offset`; fewer at the end of the device. */
+export type ReadAt = (offset: number, length: number) => Promise<Buffer>;
 
 export interface PartitionEntry {
   /** As in /dev/sda<number>. */
@@ -25,20 +24,4 @@ export interface PartitionTable {
   partitions: PartitionEntry[];
   /** GPT only: which of the two headers are there and right (CRC). A good table has both. */
   copies?: { primary: boolean; backup: boolean };
-}
-
-/**
- * Reads the partition table of a device: GPT (checked by CRC, from the backup if the primary is broken), else MBR with
- * its logical partitions. `sectorBytes` is the device's logical sector size and is tried first.
- */
-export async function readPartitionTable(
-  readAt: ReadAt,
-  sizeBytes: number,
-  sectorBytes = 512,
-): Promise<PartitionTable | undefined> {
-  for (const size of new Set([sectorBytes, 512, 4096])) {
-    const gpt = await readGpt(readAt, sizeBytes, size);
-    if (gpt) return gpt;
-  }
-  return readMbr(readAt, sizeBytes, sectorBytes);
 }

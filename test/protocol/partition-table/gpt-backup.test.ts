@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { moveBackupGpt, readImageTable, restoreGpt } from '../../../actions/image-writer/gpt.ts';
-import { readGpt } from '../../../agent/system/partition-table/gpt.ts';
-import { readGptPlace } from '../../../orchestrator-stub/images/gpt-place.ts';
-import { makeDiskImage } from './test-image.ts';
+import { moveBackupGpt, readGptPlace, restoreGpt } from '../../../protocol/partition-table/gpt-backup.ts';
+import { readGpt } from '../../../protocol/partition-table/gpt-read.ts';
+import { readImageTable } from '../../../protocol/partition-table/image-table.ts';
+import { makeDiskImage } from '../../actions/image-writer/test-image.ts';
 
 const MIB = 1024 * 1024;
 

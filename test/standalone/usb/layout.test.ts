@@ -1,26 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { readPartitionTable } from '../../../agent/system/partition-table.ts';
+import { encodeGpt } from '../../../protocol/partition-table/gpt-encode.ts';
+import { readPartitionTable } from '../../../protocol/partition-table/read.ts';
 import { PAYLOAD_TYPE_GUID } from '../../../protocol/stick.ts';
-import { encodeGpt } from '../../../standalone/usb/gpt.ts';
-import { placeFiles, planLayout } from '../../../standalone/usb/layout.ts';
+import { placeFiles, planLayout, STICK_SECTOR_BYTES } from '../../../standalone/usb/layout.ts';
 
 const MIB = 1024 * 1024;
 
 test('the agent’s reader finds the stick’s table, both copies right', async () => {
   const layout = planLayout({ bootFilesBytes: 43 * MIB, payloadBytes: 100 * MIB }, randomUUID);
   const diskGuid = randomUUID();
-  const { head, tail } = encodeGpt(layout.totalBytes, diskGuid, [layout.boot, layout.people, layout.payload]);
-  const disk = new Map([
-    [0, head],
-    [layout.totalBytes - tail.length, tail],
-  ]);
-  const readAt = async (offset: number, length: number) => {
-    for (const [at, bytes] of disk) {
-      if (offset >= at && offset < at + bytes.length)
-        return bytes.subarray(offset - at, offset - at + length);
-    }
-    return Buffer.alloc(length);
+  const pieces = encodeGpt({
+    diskGuid,
+    sectorBytes: STICK_SECTOR_BYTES,
+    sizeBytes: layout.totalBytes,
+    partitions: [layout.boot, layout.people, layout.payload],
+  });
+  const readAt = async (from: number, length: number) => {
+    const piece = pieces.find(({ offset, bytes }) => from >= offset && from < offset + bytes.length);
+    return piece
+      ? piece.bytes.subarray(from - piece.offset, from - piece.offset + length)
+      : Buffer.alloc(length);
   };
   const table = await readPartitionTable(readAt, layout.totalBytes);
   expect(table).toMatchObject({ kind: 'gpt', id: diskGuid, copies: { primary: true, backup: true } });
@@ -36,10 +36,17 @@ test('the agent’s reader finds the stick’s table, both copies right', async 
 
 test('the boot code is in the MBR, and the boot partition is marked for BIOS', () => {
   const { boot } = planLayout({ bootFilesBytes: 1, payloadBytes: 1 }, randomUUID);
-  const { head } = encodeGpt(1024 * MIB, randomUUID(), [boot], Buffer.alloc(440, 0x90));
-  expect(head.subarray(0, 440).every((byte) => byte === 0x90)).toBe(true);
-  expect(head.readUInt16LE(510)).toBe(0xaa55);
-  expect(head.readBigUInt64LE(1024 + 48)).toBe(4n);
+  const pieces = encodeGpt({
+    diskGuid: randomUUID(),
+    sectorBytes: STICK_SECTOR_BYTES,
+    sizeBytes: 1024 * MIB,
+    partitions: [boot],
+    bootCode: Buffer.alloc(440, 0x90),
+  });
+  const head = pieces.find(({ offset }) => offset === 0)?.bytes;
+  expect(head?.subarray(0, 440).every((byte) => byte === 0x90)).toBe(true);
+  expect(head?.readUInt16LE(510)).toBe(0xaa55);
+  expect(head?.readBigUInt64LE(1024 + 48)).toBe(4n);
 });
 
 test('files follow the manifest, each on a multiple of 1 MiB, none over another', () => {

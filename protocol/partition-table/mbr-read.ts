@@ -1,5 +1,4 @@
-import type { PartitionEntry, PartitionTable } from '../partition-table.ts';
-import type { ReadAt } from '../signatures/rule.ts';
+import type { PartitionEntry, PartitionTable, ReadAt } from './table.ts';
 
 /** MBR: UEFI 2.10 section 5.2.1. Four entries of 16 bytes before the 0xaa55 at the end of the first 512 bytes. */
 const DISK_SIGNATURE = 440;

@@ -1,7 +1,17 @@
 import { crc32 } from 'node:zlib';
-import type { PartitionEntry } from '../../agent/system/partition-table.ts';
-import { KindlingError } from '../../protocol/error.ts';
-import { guidToBytes } from '../boot-order/guid.ts';
+import { KindlingError } from '../error.ts';
+import {
+  ENTRY,
+  GPT_SIGNATURE,
+  HEADER,
+  MAX_MBR_SECTORS,
+  MBR,
+  MBR_SIGNATURE,
+  PROTECTIVE_TYPE,
+  sealHeader,
+} from './gpt-fields.ts';
+import { guidToBytes } from './guid.ts';
+import type { PartitionEntry } from './table.ts';
 
 export interface GptLayout {
   diskGuid: string;
@@ -13,18 +23,17 @@ export interface GptLayout {
 }
 
 /** Bytes and where they go; in the order in which they should be written: the backup is good before the primary changes. */
-interface Piece {
+export interface Piece {
   offset: number;
   bytes: Buffer;
 }
 
 const ENTRY_COUNT = 128;
-const ENTRY_BYTES = 128;
 const REVISION = 0x0001_0000;
 
 /** Where partitions may lie: after the primary table, before the backup. Bytes. */
 export function usableRange({ sectorBytes, sizeBytes }: Pick<GptLayout, 'sectorBytes' | 'sizeBytes'>) {
-  const tableSectors = Math.ceil((ENTRY_COUNT * ENTRY_BYTES) / sectorBytes);
+  const tableSectors = Math.ceil((ENTRY_COUNT * ENTRY.end) / sectorBytes);
   const sectors = Math.floor(sizeBytes / sectorBytes);
   return { start: (2 + tableSectors) * sectorBytes, end: (sectors - 1 - tableSectors) * sectorBytes };
 }
@@ -78,7 +87,7 @@ function checkLayout(layout: GptLayout): void {
 
 /** Section 5.3.3. */
 function encodeEntries({ partitions, sectorBytes }: GptLayout): Buffer {
-  const entries = Buffer.alloc(ENTRY_COUNT * ENTRY_BYTES);
+  const entries = Buffer.alloc(ENTRY_COUNT * ENTRY.end);
   for (const {
     number,
     startBytes,
@@ -88,13 +97,13 @@ function encodeEntries({ partitions, sectorBytes }: GptLayout): Buffer {
     partLabel = '',
     attributes = 0n,
   } of partitions) {
-    const at = (number - 1) * ENTRY_BYTES;
-    guidToBytes(type).copy(entries, at);
-    guidToBytes(partUuid).copy(entries, at + 16);
-    entries.writeBigUInt64LE(BigInt(startBytes / sectorBytes), at + 32);
-    entries.writeBigUInt64LE(BigInt((startBytes + sizeBytes) / sectorBytes - 1), at + 40);
-    entries.writeBigUInt64LE(attributes, at + 48);
-    entries.write(partLabel.slice(0, 36), at + 56, 'utf16le');
+    const at = (number - 1) * ENTRY.end;
+    guidToBytes(type).copy(entries, at + ENTRY.typeGuid);
+    guidToBytes(partUuid).copy(entries, at + ENTRY.uniqueGuid);
+    entries.writeBigUInt64LE(BigInt(startBytes / sectorBytes), at + ENTRY.firstLba);
+    entries.writeBigUInt64LE(BigInt((startBytes + sizeBytes) / sectorBytes - 1), at + ENTRY.lastLba);
+    entries.writeBigUInt64LE(attributes, at + ENTRY.attributes);
+    entries.write(partLabel, at + ENTRY.name, ENTRY.nameBytes, 'utf16le');
   }
   return entries;
 }
@@ -112,29 +121,29 @@ function encodeHeader(
   },
 ): Buffer {
   const header = Buffer.alloc(layout.sectorBytes);
-  header.write('EFI PART', 0, 'latin1');
-  header.writeUInt32LE(REVISION, 8);
-  header.writeUInt32LE(92, 12);
-  header.writeBigUInt64LE(BigInt(at.own), 24);
-  header.writeBigUInt64LE(BigInt(at.other), 32);
-  header.writeBigUInt64LE(BigInt(2 + at.tableSectors), 40);
-  header.writeBigUInt64LE(BigInt(at.sectors - 2 - at.tableSectors), 48);
-  guidToBytes(layout.diskGuid).copy(header, 56);
-  header.writeBigUInt64LE(BigInt(at.entriesAt), 72);
-  header.writeUInt32LE(ENTRY_COUNT, 80);
-  header.writeUInt32LE(ENTRY_BYTES, 84);
-  header.writeUInt32LE(at.entriesCrc, 88);
-  header.writeUInt32LE(crc32(header.subarray(0, 92)), 16);
+  header.write(GPT_SIGNATURE, HEADER.signature, 'latin1');
+  header.writeUInt32LE(REVISION, HEADER.revision);
+  header.writeUInt32LE(HEADER.end, HEADER.headerBytes);
+  header.writeBigUInt64LE(BigInt(at.own), HEADER.myLba);
+  header.writeBigUInt64LE(BigInt(at.other), HEADER.alternateLba);
+  header.writeBigUInt64LE(BigInt(2 + at.tableSectors), HEADER.firstUsableLba);
+  header.writeBigUInt64LE(BigInt(at.sectors - 2 - at.tableSectors), HEADER.lastUsableLba);
+  guidToBytes(layout.diskGuid).copy(header, HEADER.diskGuid);
+  header.writeBigUInt64LE(BigInt(at.entriesAt), HEADER.entriesLba);
+  header.writeUInt32LE(ENTRY_COUNT, HEADER.entryCount);
+  header.writeUInt32LE(ENTRY.end, HEADER.entryBytes);
+  header.writeUInt32LE(at.entriesCrc, HEADER.entriesCrc);
+  sealHeader(header);
   return header;
 }
 
 /** Section 5.2.3: one partition of type 0xEE over the whole disk. */
 function protectiveMbr({ sectorBytes, bootCode }: GptLayout, sectors: number): Buffer {
   const mbr = Buffer.alloc(sectorBytes);
-  bootCode?.copy(mbr, 0, 0, 440);
-  mbr.set([0, 0, 2, 0, 0xee, 0xff, 0xff, 0xff], 446);
-  mbr.writeUInt32LE(1, 454);
-  mbr.writeUInt32LE(Math.min(sectors - 1, 0xffff_ffff), 458);
-  mbr.set([0x55, 0xaa], 510);
+  bootCode?.copy(mbr, 0, 0, MBR.bootCodeBytes);
+  mbr.set([0, 0, 2, 0, PROTECTIVE_TYPE, 0xff, 0xff, 0xff], MBR.entry);
+  mbr.writeUInt32LE(1, MBR.entry + MBR.firstLba);
+  mbr.writeUInt32LE(Math.min(sectors - 1, MAX_MBR_SECTORS), MBR.entry + MBR.sectors);
+  mbr.writeUInt16LE(MBR_SIGNATURE, MBR.signature);
   return mbr;
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { encodeGpt, type GptLayout, usableRange } from '../../../actions/disks/gpt-writer.ts';
-import { readPartitionTable } from '../../../agent/system/partition-table.ts';
+import { encodeGpt, type GptLayout, usableRange } from '../../../protocol/partition-table/gpt-encode.ts';
+import { readPartitionTable } from '../../../protocol/partition-table/read.ts';
 
 const GUID = '0fc63daf-8483-4772-8e79-3d69d8477de4';
 

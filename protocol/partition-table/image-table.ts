@@ -1,0 +1,27 @@
+import { HEADER, MBR, MBR_SIGNATURE, PROTECTIVE_TYPE, primaryHeader } from './gpt-fields.ts';
+
+/** What the first MiB of an image says about the disk it was made for. */
+export interface ImageTable {
+  kind: 'gpt' | 'mbr';
+  sectorSize: number;
+  /** The size a disk must at least have. */
+  neededBytes: number;
+}
+
+/** Reads the table of an image from its first MiB; `preferred` decides for images that carry one for each size. */
+export function readImageTable(head: Buffer, preferred: number): ImageTable | undefined {
+  for (const sectorSize of new Set([preferred, 512, 4096])) {
+    const header = primaryHeader(head, sectorSize);
+    if (header) {
+      const lastLba = Number(header.readBigUInt64LE(HEADER.alternateLba));
+      return { kind: 'gpt', sectorSize, neededBytes: (lastLba + 1) * sectorSize };
+    }
+  }
+  if (head.length < 512 || head.readUInt16LE(MBR.signature) !== MBR_SIGNATURE) return undefined;
+  const ends = [0, 1, 2, 3].map((i) => {
+    const at = MBR.entry + i * 16;
+    const isUsed = head[at + MBR.type] !== 0 && head[at + MBR.type] !== PROTECTIVE_TYPE;
+    return isUsed ? (head.readUInt32LE(at + MBR.firstLba) + head.readUInt32LE(at + MBR.sectors)) * 512 : 0;
+  });
+  return { kind: 'mbr', sectorSize: 512, neededBytes: Math.max(...ends) };
+}
