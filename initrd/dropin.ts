@@ -1,7 +1,7 @@
 import { lstat, readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type CpioEntry, encodeCpio } from '../protocol/cpio.ts';
 import { KindlingError } from '../protocol/error.ts';
-import { type CpioEntry, encodeCpio } from './cpio.ts';
 
 /**
  * A folder as an archive that a loader hands to the kernel after the initramfs: its files appear in the Micro-OS at the

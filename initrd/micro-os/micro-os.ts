@@ -3,10 +3,10 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { constants, zstdCompress } from 'node:zlib';
+import { encodeCpio } from '../../protocol/cpio.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { step } from '../../setup/step.ts';
 import { cached, hashOf, hashOfFile } from '../build-cache.ts';
-import { encodeCpio } from '../cpio.ts';
 import { type DebianPackage, dependencyOf, resolvePackages, unpackPackage } from '../debian/packages.ts';
 import { ensureAgent } from '../executable/agent-executable.ts';
 import type { Profile } from './contents.ts';
@@ -42,7 +42,7 @@ const OUR_SOURCES = [
   'uki.ts',
   'micro-os.ts',
   'kernel-arguments.ts',
-  '../cpio.ts',
+  '../../protocol/cpio.ts',
   '../elf.ts',
 ];
 

@@ -1,4 +1,4 @@
-import { type CpioEntry, encodeCpio } from '../../initrd/cpio.ts';
+import { type CpioEntry, encodeCpio } from '../../protocol/cpio.ts';
 
 /** What a site tells its nodes: whom to trust and where everything is. */
 export interface SiteConfig {

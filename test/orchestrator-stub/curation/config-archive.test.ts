@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { decodeCpio } from '../../../initrd/cpio.ts';
 import { packConfigArchive } from '../../../orchestrator-stub/curation/config-archive.ts';
+import { decodeCpio } from '../../../protocol/cpio.ts';
 
 const site = {
   ca: '-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----',

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type CpioEntry, decodeCpio, encodeCpio } from '../../initrd/cpio.ts';
+import { type CpioEntry, decodeCpio, encodeCpio } from '../../protocol/cpio.ts';
 
 const entries: CpioEntry[] = [
   { path: 'bin', mode: 0o755, type: 'directory' },

@@ -1,4 +1,4 @@
-import { KindlingError } from '../protocol/error.ts';
+import { KindlingError } from './error.ts';
 
 /**
  * The archive format of an initramfs: cpio «newc» (Linux Documentation/driver-api/early-userspace/buffer-format.rst).
