@@ -37,9 +37,10 @@ export interface AgentOptions {
   onStatus?: (status: AgentStatus) => void;
   /** The log as a person reads it. */
   onHumanLine?: (line: string) => void;
+  /** Where a person can sign in; every console of the machine by default. */
+  openConsoles?: () => Console[];
   /** The rest is for the fleet simulator and tests. */
   executor?: Executor;
-  openConsoles?: () => Console[];
   handOver?: (how: HandOver) => Promise<void>;
   /** Makes the waiting between tries shorter; 1 in production. */
   pace?: number;
@@ -217,7 +218,7 @@ async function work(agent: Agent, credentials: Credentials | undefined): Promise
       pollIntervalMs: config.pollInterval,
       isOnce: config.once,
       whenDone: config.handOver === 'reboot' ? { kind: 'reboot' } : undefined,
-      onIdle: () => reporting.doing('waiting for a workflow'),
+      onIdle: () => reporting.waiting({ name: 'a workflow' }),
       onWaiting: reporting.waiting,
       onProgress: ({ name }, progress) => reporting.doing(`${name}: ${progressText(progress)}`),
       signal: options.signal,

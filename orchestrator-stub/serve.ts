@@ -10,6 +10,7 @@ import { EventBus } from './events/bus.ts';
 import { createGrpcServer } from './grpc/server.ts';
 import { createSiteHttpServer } from './http/site-server.ts';
 import { type Listener, listenPlain, listenTls, type Protocols } from './listener.ts';
+import { Enrollment } from './nodes/enrollment.ts';
 import { Nodes } from './nodes/nodes.ts';
 import { Onboarding } from './nodes/onboarding.ts';
 import type { Profile } from './nodes/profile.ts';
@@ -105,7 +106,8 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   const credentials = new Credentials(database);
   const user = options.user ?? { name: 'operator', password: openOperatorPassword(stateFolder) };
   credentials.setUser(user.name, user.password, projectId);
-  const nodes = new Nodes({ database, hosts, bus, projectId, now });
+  const maxUnknown = () => settings.get().maxUnknownMachines;
+  const nodes = new Nodes({ database, hosts, bus, projectId, now, maxUnknown });
   let ownUrl = '';
   const onFailure = (thrown: unknown) => {
     const error = toKindlingError(thrown);
@@ -139,6 +141,16 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     workflows.cancelAllOf(hostId, 'the node is no longer trusted');
     if (isDeleted) workflows.forget(hostId);
   };
+  const enrollment = new Enrollment({
+    database,
+    hosts,
+    nodes,
+    workflows,
+    template: (name) => templates.get(name),
+    settings: () => settings.get(),
+    projectId,
+    now,
+  });
   const onboarding = new Onboarding({
     database,
     hosts,
@@ -149,6 +161,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     projectId,
     isStrict,
     now,
+    onFailure,
   });
 
   // 3 servers
@@ -157,6 +170,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   const access = needsToken ? new AccessControl({ signer, credentials, operatorToken }) : undefined;
   const grpc = createGrpcServer({
     workflows,
+    enrollment,
     onboarding,
     access,
     projectId,

@@ -795,6 +795,12 @@ export const ERROR_CODES = {
     meaning: 'The details of a node cannot be used.',
     hint: 'The message names the field.',
   },
+  KND_NODE_LIMIT: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The site remembers as many machines as it may that nobody registered.',
+    hint: 'Register the machines you know, delete those you do not («kindling node list»), or raise maxUnknownMachines of the site.',
+  },
   KND_NODE_STATE: {
     exit: 1,
     retryable: false,

@@ -19,6 +19,8 @@ import { agentBuild } from '../version.ts';
 import { checkAction, runOneAction } from './action-mode.ts';
 import { setClockFromMachine, setClockFromNetwork, systemClock } from './clock/set-clock.ts';
 import { type Consoles, openConsoles, setConsoleSpeeds } from './console/consoles.ts';
+import { showStatus } from './console/show-status.ts';
+import { openSignInConsoles } from './console/sign-in-consoles.ts';
 import { createView, type View } from './console/view.ts';
 import { keepLoadingDrivers, waitForDevices } from './devices.ts';
 import { type FatalContext, holdFatal } from './fatal.ts';
@@ -139,6 +141,8 @@ async function bringUpAndRun(boot: Boot, signal: AbortSignal): Promise<void> {
     takeInventory: async () => inventory,
     signal,
     onHumanLine: (line) => view.line('run', line.replace(/^\d\d:\d\d:\d\d /, '')), // our lines have a time already
+    onStatus: showStatus(view, signal),
+    openConsoles: () => openSignInConsoles(files, consoles, args.has('kindling.debug')),
   });
   await consoles.flush();
   await waitFor<never>(() => undefined, {

@@ -1,6 +1,6 @@
-import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
-import { ReadStream, WriteStream } from 'node:tty';
-import { readTypedLine } from './typed-line.ts';
+import { closeSync, constants, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { isatty } from 'node:tty';
+import { openKeyboard } from './keyboard.ts';
 
 /** A place where a person can read and type: a serial line, a screen with keyboard. */
 export interface Console {
@@ -11,15 +11,22 @@ export interface Console {
   close(): void;
 }
 
-/** The consoles EMF prompts on, and those the kernel was told to use. */
-const CANDIDATES = ['ttyS0', 'ttyS1', 'tty0'];
+/** The consoles EMF prompts on, besides those the kernel was told to use. */
+const EMF_CONSOLES = ['ttyS0', 'ttyS1', 'tty0'];
 
-/** Opens every console this machine has; one that cannot be opened or read is left out. */
+/** The consoles to ask a person on, besides `known` ones. `tty0` is whichever screen is in front: once is enough. */
+export function promptConsoles(known: readonly string[]): string[] {
+  const hasScreen = known.some((name) => /^tty\d+$/.test(name));
+  return [...new Set([...known, ...EMF_CONSOLES.filter((name) => name !== 'tty0' || !hasScreen)])];
+}
+
+/** Opens every console this machine has, and the terminal the agent was started from; what cannot be opened is left out. */
 export function openConsoles(): Console[] {
-  const names = [...new Set([...activeConsoles(), ...CANDIDATES])];
-  const devices = names.map((name) => `/dev/${name}`).filter((path) => existsSync(path));
-  const opened = devices.flatMap((path) => openConsole(path) ?? []);
-  return opened.length > 0 ? opened : ['/dev/tty'].flatMap((path) => openConsole(path) ?? []);
+  const names = [...promptConsoles(activeConsoles()), ...(isatty(0) ? ['tty'] : [])];
+  return names
+    .map((name) => `/dev/${name}`)
+    .filter((path) => existsSync(path))
+    .flatMap((path) => openConsole(path) ?? []);
 }
 
 function activeConsoles(): string[] {
@@ -31,30 +38,23 @@ function activeConsoles(): string[] {
 }
 
 function openConsole(path: string): Console | undefined {
-  let fd: number;
-  try {
-    fd = openSync(path, 'r+');
-  } catch {
-    return undefined;
-  }
-  try {
-    const input = new ReadStream(fd);
-    const output = new WriteStream(fd);
-    input.on('error', () => {}); // a serial port without a chip behind it gives EIO: readLine sees the close
-    output.on('error', () => {});
-    input.setRawMode(true);
-    input.pause();
-    return {
-      name: path.replace('/dev/', ''),
-      write: (text) => void output.write(text.replaceAll('\n', '\r\n')),
-      readLine: (options) => readTypedLine(input, (text) => void output.write(text), options),
-      close: () => {
-        input.destroy();
-        output.destroy();
-      },
-    };
-  } catch {
-    closeSync(fd);
-    return undefined;
-  }
+  const keyboard = openKeyboard(path);
+  if (!keyboard) return undefined;
+  const fd = openSync(path, constants.O_WRONLY | constants.O_NOCTTY | constants.O_NONBLOCK);
+  const write = (text: string) => {
+    try {
+      writeSync(fd, text.replace(/\r?\n/g, '\r\n'));
+    } catch {
+      // nobody reads there: the question is on the other consoles, too
+    }
+  };
+  return {
+    name: path.replace('/dev/', ''),
+    write,
+    readLine: (options) => keyboard.readLine(options, write),
+    close: () => {
+      keyboard.close();
+      closeSync(fd);
+    },
+  };
 }

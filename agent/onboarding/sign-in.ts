@@ -23,10 +23,15 @@ export async function askToSignIn(consoles: readonly Console[], signal: AbortSig
 
 async function askOn(console: Console, signal: AbortSignal): Promise<SignIn> {
   console.write('\nProvide Username and password for the IDP\n');
-  const username = await ask(console, 'Username: ', true, signal);
-  const password = await ask(console, 'Password: ', false, signal);
-  console.write('Username, Password received: Processing\n');
-  return { username, password };
+  try {
+    const username = await ask(console, 'Username: ', true, signal);
+    const password = await ask(console, 'Password: ', false, signal);
+    console.write('Username, Password received: Processing\n');
+    return { username, password };
+  } catch (error) {
+    console.write('\n'); // the question stands no longer: somebody answered elsewhere, or the server let the node in
+    throw error;
+  }
 }
 
 async function ask(

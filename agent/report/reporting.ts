@@ -10,6 +10,8 @@ import { SyslogSender } from './syslog.ts';
 /** What the agent is doing or waiting for, in one line, for a status bar or a screen. */
 export interface AgentStatus {
   text: string;
+  /** What it is waiting for, without the times in `text`. */
+  waitingFor?: string;
   /** Why it is waiting, if something is wrong. */
   error?: KindlingError;
 }
@@ -68,7 +70,11 @@ export class Reporting {
   }: Pick<Waiting, 'name'> & Partial<Waiting>): void => {
     const since = sinceMs === undefined ? '' : ` since ${Math.round(sinceMs / 1000)} s`;
     const next = nextTryMs === undefined ? '' : `, next try in ${Math.ceil(nextTryMs / 1000)} s`;
-    this.#onStatus({ text: `waiting for ${name}${since}${next}`, ...(error ? { error } : {}) });
+    this.#onStatus({
+      text: `waiting for ${name}${since}${next}`,
+      waitingFor: name,
+      ...(error ? { error } : {}),
+    });
     const what = `${name} ${error?.code ?? ''} ${error?.message ?? ''}`;
     const isRound = tries !== undefined && Number.isInteger(Math.log2(tries));
     if (what === this.#lastWaiting && !isRound) return;

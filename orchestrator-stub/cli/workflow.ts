@@ -32,6 +32,7 @@ export function defineWorkflowCommand(command: Command): void {
   }
   withConnection(command.command('start <node> <template>').description('run a template on a node'))
     .option('--set <name=value>', 'a value for the template; may be repeated', collectValue, {})
+    .option('--paused', 'prepare it only; «resume» lets it begin')
     .action(start);
   withConnection(command.command('templates').description('every template')).action(templates);
   withConnection(command.command('template <name>').description('print a template, or add one'))
@@ -72,9 +73,9 @@ async function show(id: string, options: ConnectionOptions): Promise<void> {
 async function start(
   node: string,
   name: string,
-  options: ConnectionOptions & { set: Record<string, string> },
+  options: ConnectionOptions & { set: Record<string, string>; paused?: boolean },
 ): Promise<void> {
-  const body = { node, template: name, variables: options.set };
+  const body = { node, template: name, variables: options.set, isPaused: options.paused ?? false };
   print(await new ServerConnection(options).call<Workflow>('POST', '/api/v1/workflows', body), options);
 }
 

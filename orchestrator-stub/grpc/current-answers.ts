@@ -36,7 +36,10 @@ export function nextActionFor(
     if (action?.workerId !== agentId) {
       reason = { code: status.NOT_FOUND, details: 'Task not assigned to Agent' };
     } else if (progress.isPaused && progress.actions[index]?.state === 'PENDING') {
-      reason = { code: status.FAILED_PRECONDITION, details: 'Workflow is paused' };
+      // One that has not begun is held back as Tinkerbell holds one back whose machine is being prepared.
+      const isPreparing = progress.state === 'PENDING';
+      const details = isPreparing ? 'Workflow is in preparing state' : 'Workflow is paused';
+      reason = { code: status.FAILED_PRECONDITION, details };
     } else {
       const answer = create(ActionResponseSchema, {
         workflowId: definition.id,

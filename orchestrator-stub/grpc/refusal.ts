@@ -1,5 +1,5 @@
 import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
-import { KindlingError } from '../../protocol/error.ts';
+import { KindlingError, toKindlingError } from '../../protocol/error.ts';
 
 /** What an answer other than OK consists of. */
 export interface Refusal {
@@ -10,6 +10,16 @@ export interface Refusal {
 /** A refusal in the form grpc-js sends. */
 export function refusal(code: status, details: string): ServiceError {
   return Object.assign(new Error(details), { code, details, metadata: new Metadata() });
+}
+
+/** The store failed, in the words of a server whose backend is away. INTERNAL: agents ask again. */
+export function backendFailure(
+  what: string,
+  thrown: unknown,
+  onDefect: (thrown: unknown) => void,
+): ServiceError {
+  onDefect(thrown);
+  return refusal(status.INTERNAL, `${what}: ${toKindlingError(thrown).message}`);
 }
 
 /** Our named errors with the gRPC code that fits; whatever has no name is our defect: the log gets it, the caller a code. */

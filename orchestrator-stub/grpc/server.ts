@@ -8,6 +8,7 @@ import { file_tink_current } from '../../protocol/generated/tink-current_pb.js';
 import { file_tink_legacy } from '../../protocol/generated/tink-legacy_pb.js';
 import type { TinkDialect } from '../../protocol/tink-dialect.ts';
 import type { AccessControl } from '../credentials/access.ts';
+import type { Enrollment } from '../nodes/enrollment.ts';
 import type { Onboarding } from '../nodes/onboarding.ts';
 import type { Workflows } from '../workflow/workflows.ts';
 import { addHealthService } from './health-service.ts';
@@ -17,6 +18,7 @@ import { addWorkflowService } from './workflow-service.ts';
 
 export interface GrpcServerParts {
   workflows: Workflows;
+  enrollment: Enrollment;
   onboarding: Onboarding;
   /** Undefined when the site asks for no tokens. */
   access: AccessControl | undefined;

@@ -6,6 +6,7 @@ import {
   type ServerUnaryCall,
   type ServerWritableStream,
   type ServiceDefinition,
+  type ServiceError,
   type sendUnaryData,
   status,
 } from '@grpc/grpc-js';
@@ -29,23 +30,17 @@ import { methodDefinition } from '../../protocol/grpc-service.ts';
 import { dialectOfReport, type TinkDialect } from '../../protocol/tink-dialect.ts';
 import type { Caller } from '../credentials/access.ts';
 import type { StoredWorkflow } from '../store/workflow-table.ts';
-import type { Workflows } from '../workflow/workflows.ts';
-import { judgeCurrentReport, nextActionFor } from './current-answers.ts';
+import { judgeCurrentReport } from './current-answers.ts';
+import { type GetActionParts, getAction } from './get-action.ts';
 import { actionList, contextsFor, judgeLegacyReport, type ReportVerdict } from './legacy-answers.ts';
-import { refusal, toRefusal } from './refusal.ts';
+import { backendFailure, refusal, toRefusal } from './refusal.ts';
 
-export interface WorkflowServiceParts {
-  workflows: Workflows;
+export interface WorkflowServiceParts extends GetActionParts {
   /** Undefined when the site asks for no tokens. */
   identify: ((metadata: Metadata) => Promise<Caller>) | undefined;
   /** Which of the two dialects are spoken; both by default. */
   dialects: readonly TinkDialect[];
-  /** How long GetAction is held while there is nothing to do; 60 s as Tinkerbell does. */
-  holdMs: number;
   isStrict: boolean;
-  /** Told about whatever should not have happened. */
-  onDefect: (thrown: unknown) => void;
-  stopping: AbortSignal;
 }
 
 /** `proto.WorkflowService` in both dialects on one port. Only ReportActionStatus is common: its bytes tell the dialect. */
@@ -61,8 +56,20 @@ export function addWorkflowService(server: Server, parts: WorkflowServiceParts):
   server.addService(definition, {
     ReportActionStatus: unary((call, caller) => report(call.request, caller)),
     ...(speaksLegacy ? { GetWorkflowContexts: streamContexts, GetWorkflowActions: unary(getActions) } : {}),
-    ...(speaksCurrent ? { GetAction: unary(getAction) } : {}),
+    ...(speaksCurrent ? { GetAction: unary(answerGetAction) } : {}),
   });
+
+  const currentFailures: StoreFailures = {
+    reading: (thrown) => backendFailure('error getting workflow', thrown, parts.onDefect),
+    writing: (thrown) => backendFailure('error writing report status', thrown, parts.onDefect),
+  };
+  /** tink-server has one answer to everything, update conflicts included (tinkerbell.md 1.2). */
+  const legacyFailure = (thrown: unknown) => {
+    if (!parts.isStrict) return toRefusal(thrown, parts.onDefect);
+    parts.onDefect(thrown);
+    return refusal(status.INVALID_ARGUMENT, 'invalid workflow id');
+  };
+  const legacyFailures: StoreFailures = { reading: legacyFailure, writing: legacyFailure };
 
   function streamContexts(call: ServerWritableStream<WorkflowContextRequest, WorkflowContext>): void {
     whoIs(call.metadata).then(
@@ -92,50 +99,17 @@ export function addWorkflowService(server: Server, parts: WorkflowServiceParts):
     return actionList(workflow);
   }
 
-  function getAction(
+  function answerGetAction(
     call: ServerUnaryCall<ActionRequest, ActionResponse>,
     caller: Caller | undefined,
   ): Promise<ActionResponse> {
-    const agentId = call.request.agentId ?? '';
-    if (!agentId) throw refusal(status.INVALID_ARGUMENT, 'invalid Agent ID');
-    const { workflows, holdMs, stopping } = parts;
-    const { promise, resolve, reject } = Promise.withResolvers<ActionResponse>();
-    const look = () => {
-      const next = nextActionFor(
-        agentId,
-        workflows.activeOf(agentId),
-        workflows.index.lastOf(agentId) !== undefined,
-      );
-      if (!('action' in next)) return next;
-      if (mayUse(caller, next.workflow)) resolve(next.action);
-      else reject(refusal(status.PERMISSION_DENIED, 'this workflow belongs to another node'));
-      settle();
-      return undefined;
-    };
-    const onStopping = () => {
-      reject(refusal(status.UNAVAILABLE, 'server shutting down'));
-      settle();
-    };
-    const stopWaiting = workflows.index.wait(agentId, look);
-    const timer = setTimeout(() => {
-      const reason = look();
-      if (reason) reject(refusal(reason.code, reason.details));
-      settle();
-    }, holdMs);
-    timer.unref();
-    const settle = () => {
-      clearTimeout(timer);
-      stopWaiting();
-      stopping.removeEventListener('abort', onStopping);
-    };
-    stopping.addEventListener('abort', onStopping, { once: true });
-    call.on('cancelled', () => {
-      reject(refusal(status.CANCELLED, 'cancelled by the agent'));
-      settle();
+    return getAction(parts, {
+      agentId: call.request.agentId ?? '',
+      attributes: call.request.agentAttributes,
+      hostId: caller?.kind === 'node' ? caller.hostId : undefined,
+      mayUse: (workflow) => mayUse(caller, workflow),
+      onCancelled: (listener) => call.on('cancelled', listener),
     });
-    if (stopping.aborted) onStopping();
-    else look();
-    return promise;
   }
 
   function report(bytes: Buffer, caller: Caller | undefined): Buffer {
@@ -143,21 +117,32 @@ export function addWorkflowService(server: Server, parts: WorkflowServiceParts):
     const dialect = spoken ?? dialectOfReport(bytes) ?? 'tink-legacy';
     if (dialect === 'tink-legacy') {
       const message = decode(() => fromBinary(WorkflowActionStatusSchema, bytes));
-      const workflow = parts.workflows.find(message.workflowId);
-      if (workflow) requireUse(caller, workflow);
-      obey(message.workflowId, judgeLegacyReport(message, workflow, parts.isStrict));
+      judge(message.workflowId, caller, legacyFailures, (workflow) =>
+        judgeLegacyReport(message, workflow, parts.isStrict),
+      );
       return Buffer.from(toBinary(EmptySchema, create(EmptySchema)));
     }
     const message = decode(() => fromBinary(ActionStatusRequestSchema, bytes));
-    const workflow = parts.workflows.find(message.workflowId ?? '');
-    if (workflow) requireUse(caller, workflow);
-    obey(message.workflowId ?? '', judgeCurrentReport(message, workflow));
+    judge(message.workflowId ?? '', caller, currentFailures, (workflow) =>
+      judgeCurrentReport(message, workflow),
+    );
     return Buffer.from(toBinary(ActionStatusResponseSchema, create(ActionStatusResponseSchema)));
   }
 
-  function obey(workflowId: string, verdict: ReportVerdict): void {
+  /** Finds the workflow, decides, and writes the decision down; a store that fails is named in the dialect's words. */
+  function judge(
+    workflowId: string,
+    caller: Caller | undefined,
+    failures: StoreFailures,
+    decide: (workflow: StoredWorkflow | undefined) => ReportVerdict,
+  ): void {
+    const workflow = attempt(() => parts.workflows.find(workflowId), failures.reading);
+    if (workflow) requireUse(caller, workflow);
+    const verdict = decide(workflow);
     if (verdict.kind === 'refuse') throw refusal(verdict.code, verdict.details);
-    if (verdict.kind === 'apply') parts.workflows.report(workflowId, verdict.report);
+    if (verdict.kind === 'apply') {
+      attempt(() => parts.workflows.report(workflowId, verdict.report), failures.writing);
+    }
   }
 
   function whoIs(metadata: Metadata): Promise<Caller | undefined> {
@@ -178,6 +163,20 @@ export function addWorkflowService(server: Server, parts: WorkflowServiceParts):
           (thrown: unknown) => callback(toRefusal(thrown, parts.onDefect)),
         );
     };
+  }
+}
+
+/** What to answer when the store fails. */
+interface StoreFailures {
+  reading: (thrown: unknown) => ServiceError;
+  writing: (thrown: unknown) => ServiceError;
+}
+
+function attempt<T>(work: () => T, toAnswer: (thrown: unknown) => ServiceError): T {
+  try {
+    return work();
+  } catch (thrown) {
+    throw toAnswer(thrown);
   }
 }
 

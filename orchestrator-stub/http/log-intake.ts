@@ -4,7 +4,7 @@ import type { Caller } from '../credentials/access.ts';
 import type { EventBus } from '../events/bus.ts';
 import { type Host, normalizeUuid } from '../nodes/host.ts';
 import type { HostTable } from '../store/host-table.ts';
-import type { LogLine, LogTable } from '../store/log-table.ts';
+import { KEPT_LINES, type LogLine, type LogTable } from '../store/log-table.ts';
 import { BODY_LIMIT_BYTES, parseJson, readBody } from './body.ts';
 import { type OtlpRecord, otlpProtobufToJson, readOtlpJson } from './otlp.ts';
 import type { RawRoute } from './route.ts';
@@ -44,6 +44,7 @@ export function logIntakeRoute({ hosts, logs, bus, caller, now }: LogIntakeParts
         const fresh = logs.append(
           hostId,
           own.map((record, index) => toLine(record, index)),
+          KEPT_LINES[hosts.byId(hostId)?.isRegistered ? 'registered' : 'unregistered'],
         );
         if (fresh.length > 0) bus.publish({ type: 'log', nodeId: hostId, lines: fresh });
       }

@@ -35,6 +35,10 @@ export interface Host {
   hostStatus: Status;
   /** Profile to provision with; null means the site's default. */
   profile: string | null;
+  /** False: never gets a workflow by an enrollment rule. */
+  mayEnroll?: boolean;
+  /** Nobody registered it: it was let in because the site lets in everyone. */
+  isUninvited?: boolean;
   site: string | null;
   metadata: Record<string, string>;
   createdAt: string;

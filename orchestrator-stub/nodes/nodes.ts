@@ -15,6 +15,7 @@ import {
   registerHost,
 } from './registration.ts';
 import { statusLine } from './status-line.ts';
+import { makeRoomForUnknown } from './unknown-machines.ts';
 
 export interface NodesOptions {
   database: Database;
@@ -22,6 +23,8 @@ export interface NodesOptions {
   bus: EventBus;
   projectId: string;
   now: () => Date;
+  /** How many machines nobody registered are remembered. */
+  maxUnknown: () => number;
 }
 
 /** The nodes of the site: who they are and who is let in. Every change goes through here and is told to the watchers. */
@@ -53,10 +56,11 @@ export class Nodes {
 
   /** A machine has shown itself. It is remembered, whether it is registered or not; nobody is let in by this. */
   discover(inventory: Inventory): Host {
-    const { hosts, now, projectId, database } = this.#options;
+    const { hosts, now, projectId, database, maxUnknown } = this.#options;
     const { identity } = inventory;
     return database.transaction(() => {
       const known = this.#match(identity.uuid, identity.serial, identity.bootMac ?? identity.macs[0]);
+      if (!known) makeRoomForUnknown(hosts, maxUnknown(), now());
       const host = known ?? {
         ...newHost(resourceId('host'), projectId, now()),
         uuid: identity.uuid ? normalizeUuid(identity.uuid) : null,
@@ -81,6 +85,7 @@ export class Nodes {
       for (const other of this.#holders(registration)) {
         if (other.isRegistered) throw conflict(other);
       }
+      if (registration.isUninvited) makeRoomForUnknown(hosts, this.#options.maxUnknown(), now());
       const candidate = this.#holders(registration)[0] ?? newHost(resourceId('host'), projectId, now());
       const host = registerHost(candidate, registration, now());
       hosts.save(host);

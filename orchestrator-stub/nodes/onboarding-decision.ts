@@ -3,7 +3,7 @@ import { findFault, type Knock } from './onboarding-request.ts';
 import { NO_SERIAL } from './registration.ts';
 
 /** Codes of google.rpc.Code that travel inside the stream. */
-const RPC_CODE = {
+export const RPC_CODE = {
   OK: 0,
   INVALID_ARGUMENT: 3,
   NOT_FOUND: 5,

@@ -1,3 +1,4 @@
+import { KindlingError } from '../../protocol/error.ts';
 import type { Credentials, NodeClient } from '../credentials/credentials.ts';
 import type { SiteSettings } from '../site/settings.ts';
 import type { Database } from '../store/database.ts';
@@ -5,7 +6,12 @@ import type { HostTable } from '../store/host-table.ts';
 import { resourceId } from '../store/identifiers.ts';
 import { type Host, normalizeMac, normalizeUuid, status, swapUuidFields } from './host.ts';
 import type { Nodes } from './nodes.ts';
-import { type Candidates, decideOnboarding, type OnboardingDecision } from './onboarding-decision.ts';
+import {
+  type Candidates,
+  decideOnboarding,
+  type OnboardingDecision,
+  RPC_CODE,
+} from './onboarding-decision.ts';
 import { findFault, type Knock } from './onboarding-request.ts';
 import type { Provisioning } from './provisioning.ts';
 import { NO_SERIAL, newHost } from './registration.ts';
@@ -20,6 +26,7 @@ export interface OnboardingOptions {
   projectId: string;
   isStrict: boolean;
   now: () => Date;
+  onFailure: (thrown: unknown) => void;
 }
 
 export interface KnockAnswer extends OnboardingDecision {
@@ -36,15 +43,10 @@ export class Onboarding {
 
   /** One request of the non-interactive stream. `origin` is how the node reached us: it is told to the installed system. */
   knock(knock: Knock, origin: string): KnockAnswer {
-    const { database, hosts, nodes, credentials, isStrict, now, settings } = this.#options;
+    const { database, hosts, nodes, credentials, now, settings } = this.#options;
     return database.transaction(() => {
       if (settings().acceptUnregistered) this.#admitStranger(knock);
-      const decision = decideOnboarding(
-        knock,
-        (serial) => this.#candidates(knock, serial),
-        { isStrict, isProvisioned: ({ id }) => hosts.instance(id)?.currentState === 'RUNNING' },
-        now(),
-      );
+      const decision = this.#decide(knock);
       if (decision.save) {
         hosts.save(decision.save);
         hosts.saveOrigin(decision.save.id, origin);
@@ -93,6 +95,27 @@ export class Onboarding {
     return result;
   }
 
+  #decide(knock: Knock): OnboardingDecision {
+    const { hosts, isStrict, now, onFailure } = this.#options;
+    try {
+      return decideOnboarding(
+        knock,
+        (serial) => this.#candidates(knock, serial),
+        { isStrict, isProvisioned: ({ id }) => hosts.instance(id)?.currentState === 'RUNNING' },
+        now(),
+      );
+    } catch (thrown) {
+      // EMF says so inside the stream when its inventory cannot be read; a failure to write ends the RPC.
+      onFailure(thrown);
+      return {
+        code: RPC_CODE.INTERNAL,
+        message: 'Internal server error',
+        state: 'UNSPECIFIED',
+        isStreamKept: false,
+      };
+    }
+  }
+
   /** Registered hosts only: a machine that merely showed itself is «not found», so that a person may log it in. */
   #candidates(knock: Knock, serial: string): Candidates {
     const { hosts } = this.#options;
@@ -114,12 +137,19 @@ export class Onboarding {
     if (byUuid || bySerial || byMac) return;
     const profile = settings().defaultProfile;
     const known = hosts.byUuid(normalizeUuid(knock.uuid));
-    nodes.register({
-      name: known?.name,
-      uuid: knock.uuid,
-      ...(fault ? {} : { serial: knock.serial }),
-      autoOnboard: true,
-      ...(profile ? { profile } : {}),
-    });
+    try {
+      nodes.register({
+        name: known?.name,
+        uuid: knock.uuid,
+        ...(fault ? {} : { serial: knock.serial }),
+        autoOnboard: true,
+        isUninvited: true,
+        ...(profile ? { profile } : {}),
+      });
+    } catch (thrown) {
+      // The site is full: the node is not found, as it would be at a site that lets in nobody.
+      if (!(thrown instanceof KindlingError) || thrown.code !== 'KND_NODE_LIMIT') throw thrown;
+      this.#options.onFailure(thrown);
+    }
   }
 }

@@ -17,6 +17,8 @@ export interface Registration {
   profile?: string | undefined;
   site?: string | undefined;
   metadata?: Record<string, string> | undefined;
+  mayEnroll?: boolean | undefined;
+  isUninvited?: boolean | undefined;
 }
 
 /** An empty record, as a machine has that only showed itself. */
@@ -63,6 +65,8 @@ export function registerHost(host: Host, registration: Registration, now: Date):
     profile: registration.profile ?? host.profile,
     site: registration.site ?? host.site,
     metadata: registration.metadata ?? host.metadata,
+    mayEnroll: registration.mayEnroll ?? host.mayEnroll ?? true,
+    isUninvited: registration.isUninvited ?? false,
   };
 }
 
@@ -72,7 +76,7 @@ export function registerHost(host: Host, registration: Registration, now: Date):
  */
 export function correctHost(
   host: Host,
-  change: Omit<Registration, 'autoOnboard' | 'uuid' | 'serial' | 'mac'> & {
+  change: Omit<Registration, 'autoOnboard' | 'uuid' | 'serial' | 'mac' | 'isUninvited'> & {
     uuid?: string | null | undefined;
     serial?: string | null | undefined;
     mac?: string | null | undefined;
@@ -89,6 +93,7 @@ export function correctHost(
     profile: change.profile ?? host.profile,
     site: change.site ?? host.site,
     metadata: change.metadata ?? host.metadata,
+    mayEnroll: change.mayEnroll ?? host.mayEnroll ?? true,
   };
   if (corrected.isRegistered && !corrected.uuid && !corrected.serial && !corrected.mac) {
     throw new KindlingError('KND_NODE_INVALID', `${host.name} would be left without uuid, serial and mac`);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EnrollmentRuleSchema } from '../nodes/enrollment-rules.ts';
 import type { DocumentTable } from '../store/document-table.ts';
 
 /** What holds for the whole site. EMF keeps the first three in its provider config. */
@@ -13,6 +14,18 @@ export const SiteSettingsSchema = z
       .boolean()
       .default(false)
       .describe('Let in every machine that knocks, with the default profile (closed networks only)'),
+    maxUnknownMachines: z
+      .number()
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .default(10_000)
+      .describe('How many machines that nobody registered are remembered; one more is refused'),
+    autoEnrollment: z
+      .boolean()
+      .default(false)
+      .describe('A Tinkerbell agent without a workflow gets one by the enrollment rules'),
+    enrollmentRules: z.array(EnrollmentRuleSchema).max(1000).default([]),
     publicUrl: z
       .url()
       .nullable()

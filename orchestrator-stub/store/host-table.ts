@@ -51,6 +51,39 @@ export class HostTable {
     this.#database.run('DELETE FROM hosts WHERE id = ?', id);
   }
 
+  /** Machines nobody registered, those that were let in all the same included. */
+  countUnknown(): number {
+    const row = this.#database.get<{ count: number }>(
+      'SELECT count(*) AS count FROM hosts WHERE is_unknown = 1',
+    );
+    return row?.count ?? 0;
+  }
+
+  /** Removes machines that only showed themselves, and not since then. One with a workflow has more than that. */
+  forgetUnseenSince(time: Date): void {
+    this.#database.run(
+      `DELETE FROM hosts WHERE is_unknown = 1 AND is_registered = 0
+       AND coalesce(json_extract(document, '$.lastSeenAt'), created_at) < ?
+       AND id NOT IN (SELECT host_id FROM workflows)`,
+      time.toISOString(),
+    );
+  }
+
+  saveAttributes(hostId: string, attributes: unknown, at: Date): void {
+    this.#database.run(
+      'INSERT INTO agent_attributes (host_id, document, reported_at) VALUES (?, ?, ?) ON CONFLICT (host_id) DO UPDATE SET document = excluded.document, reported_at = excluded.reported_at',
+      hostId,
+      JSON.stringify(attributes),
+      at.toISOString(),
+    );
+  }
+
+  /** What the node's agent said about its machine in Tinkerbell's words. */
+  attributes(hostId: string): unknown {
+    const row = this.#database.get<Row>('SELECT document FROM agent_attributes WHERE host_id = ?', hostId);
+    return row && (JSON.parse(row.document) as unknown);
+  }
+
   saveInventory(hostId: string, inventory: Inventory, at: Date): void {
     this.#database.run(
       'INSERT INTO inventories (host_id, document, reported_at) VALUES (?, ?, ?) ON CONFLICT (host_id) DO UPDATE SET document = excluded.document, reported_at = excluded.reported_at',

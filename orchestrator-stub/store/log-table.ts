@@ -15,7 +15,9 @@ interface Row extends Omit<LogLine, 'fields'> {
   fields: string | null;
 }
 
-const KEPT_LINES_PER_HOST = 100_000;
+/** Lines that are kept of one node: some dozen provisionings. Of a machine nobody registered: that it knocked, and why in vain. */
+export const KEPT_LINES = { registered: 20_000, unregistered: 2000 } as const;
+const PRUNED_EVERY_LINES = 1000;
 
 /** What nodes logged, in order, each line once. */
 export class LogTable {
@@ -26,7 +28,7 @@ export class LogTable {
   }
 
   /** Stores the lines that are new and returns them; lines that came before are skipped. */
-  append(hostId: string, lines: readonly LogLine[]): LogLine[] {
+  append(hostId: string, lines: readonly LogLine[], kept: number): LogLine[] {
     return this.#database.transaction(() => {
       const fresh = lines.filter(
         (line) =>
@@ -41,7 +43,8 @@ export class LogTable {
             line.fields ? JSON.stringify(line.fields) : null,
           ) > 0,
       );
-      if (fresh.length > 0 && (fresh.at(-1)?.sequence ?? 0) % 1000 < fresh.length) this.#prune(hostId);
+      const isDue = (fresh.at(-1)?.sequence ?? 0) % PRUNED_EVERY_LINES < fresh.length;
+      if (isDue) this.#prune(hostId, kept);
       return fresh;
     });
   }
@@ -58,12 +61,12 @@ export class LogTable {
       .map(({ fields, ...line }) => ({ ...line, ...(fields ? { fields: JSON.parse(fields) } : {}) }));
   }
 
-  #prune(hostId: string): void {
+  #prune(hostId: string, kept: number): void {
     this.#database.run(
       'DELETE FROM log_lines WHERE host_id = ? AND time < (SELECT time FROM log_lines WHERE host_id = ? ORDER BY time DESC LIMIT 1 OFFSET ?)',
       hostId,
       hostId,
-      KEPT_LINES_PER_HOST,
+      kept,
     );
   }
 }

@@ -82,6 +82,17 @@ const STEPS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX log_lines_time ON log_lines (host_id, time);
   `,
+  // Machines nobody registered are counted with every new one; what agents of the current dialect say about themselves.
+  `
+  ALTER TABLE hosts ADD COLUMN is_unknown INTEGER GENERATED ALWAYS AS
+    (json_extract(document, '$.isRegistered') = 0 OR json_extract(document, '$.isUninvited') = 1) VIRTUAL;
+  CREATE INDEX hosts_unknown ON hosts (is_unknown) WHERE is_unknown = 1;
+  CREATE TABLE agent_attributes (
+    host_id TEXT PRIMARY KEY REFERENCES hosts (id) ON DELETE CASCADE,
+    document TEXT NOT NULL,
+    reported_at TEXT NOT NULL
+  ) STRICT;
+  `,
 ];
 
 /** Brings the file to the newest layout, one transaction per step. */

@@ -56,6 +56,28 @@ export class WorkflowTable {
     return this.#read(`${SELECT} WHERE host_id = ? ORDER BY workflows.rowid DESC LIMIT 1`, hostId)[0];
   }
 
+  /**
+   * Finished workflows of a host beyond the newest `kept`. The one that provisioned the newest generation stays for ever: while
+   * it is there the generation is not written a second time.
+   */
+  dispensableOf(hostId: string, kept: number): string[] {
+    return this.#database
+      .all<{ id: string }>(
+        `SELECT id FROM workflows JOIN workflow_progress ON workflow_id = id
+         WHERE host_id = ?1 AND json_extract(document, '$.finishedAt') IS NOT NULL
+         AND id IS NOT (SELECT id FROM workflows WHERE host_id = ?1 AND json_extract(definition, '$.generation') > 0
+                        ORDER BY rowid DESC LIMIT 1)
+         ORDER BY workflows.rowid DESC LIMIT -1 OFFSET ?2`,
+        hostId,
+        kept,
+      )
+      .map(({ id }) => id);
+  }
+
+  delete(id: string): void {
+    this.#database.run('DELETE FROM workflows WHERE id = ?', id);
+  }
+
   #read(sql: string, ...values: string[]): StoredWorkflow[] {
     return this.#database.all<Row>(sql, ...values).map((row) => ({
       definition: JSON.parse(row.definition) as WorkflowDefinition,

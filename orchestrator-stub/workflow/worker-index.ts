@@ -31,9 +31,17 @@ export class WorkerIndex {
     return this.#entries.get(worker)?.at(-1)?.id;
   }
 
+  forget(id: string): void {
+    this.#drop((entry) => entry.id === id);
+  }
+
   forgetHost(hostId: string): void {
+    this.#drop((entry) => entry.hostId === hostId);
+  }
+
+  #drop(isGone: (entry: Entry) => boolean): void {
     for (const [worker, entries] of this.#entries) {
-      const rest = entries.filter((entry) => entry.hostId !== hostId);
+      const rest = entries.filter((entry) => !isGone(entry));
       if (rest.length > 0) this.#entries.set(worker, rest);
       else this.#entries.delete(worker);
     }

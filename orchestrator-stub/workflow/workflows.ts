@@ -28,6 +28,8 @@ export interface WorkflowsOptions {
   onChange: (workflow: StoredWorkflow) => void;
 }
 
+/** Finished workflows that are kept of one node. */
+const KEPT_PER_NODE = 20;
 /** setTimeout cannot wait longer than this. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -56,8 +58,9 @@ export class Workflows {
     this.#timers.clear();
   }
 
-  add(definition: WorkflowDefinition): StoredWorkflow {
-    const workflow = { definition, progress: newProgress(definition) };
+  /** One that is paused before it begins is being prepared. */
+  add(definition: WorkflowDefinition, isPaused = false): StoredWorkflow {
+    const workflow = { definition, progress: { ...newProgress(definition), isPaused } };
     this.#options.database.transaction(() => {
       this.#options.table.insert(workflow);
       this.#options.onChange(workflow);
@@ -151,7 +154,18 @@ export class Workflows {
     this.#hold(after);
     this.#schedule(id);
     this.#tell(after);
+    if (isTerminal(progress.state)) this.#forgetOldOnes(after.definition.hostId);
     return after;
+  }
+
+  #forgetOldOnes(hostId: string): void {
+    const { database, table } = this.#options;
+    database.transaction(() => {
+      for (const id of table.dispensableOf(hostId, KEPT_PER_NODE)) {
+        table.delete(id);
+        this.index.forget(id);
+      }
+    });
   }
 
   #hold(workflow: StoredWorkflow): void {

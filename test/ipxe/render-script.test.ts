@@ -18,7 +18,7 @@ const EMF_ORDER = [
   .split(' ');
 
 describe('boot.ipxe', () => {
-  it('gives the kernel EMF’s arguments in EMF’s order', () => {
+  it('trap 6: gives the kernel EMF’s arguments in EMF’s order, DEBUG and TIMEOUT among them', () => {
     const args = /^imgargs vmlinuz (.*)$/m.exec(renderBootScript(settings))?.[1]?.split(' ') ?? [];
     let at = -1;
     for (const expected of EMF_ORDER) {
@@ -26,6 +26,7 @@ describe('boot.ipxe', () => {
       expect(found, `${expected} after position ${at}`).toBeGreaterThan(at);
       at = found;
     }
+    expect(args).toEqual(expect.arrayContaining(['DEBUG=false', 'TIMEOUT=120s']));
     expect(args).toContain('console=tty0');
     expect(args).toContain('console=ttyS1,115200');
   });

@@ -54,7 +54,7 @@ async function personToken(stub: RunningStub): Promise<string> {
 }
 
 describe('the onboarding stream over TLS, which asks for no token', () => {
-  test('REGISTERED, then ONBOARDED on the same stream once the operator says so', async () => {
+  test('row: REGISTERED, then ONBOARDED on the same stream once the operator says so', async () => {
     await register(secure);
     const call = openBidiStream(secure.client(), NonInteractiveOnboardingService.method.onboardNodeStream);
     const answers: OnboardNodeStreamResponse[] = [];
@@ -89,7 +89,7 @@ describe('the onboarding stream over TLS, which asks for no token', () => {
     });
   });
 
-  test('an unknown node: 5 in-band, the stream stays open, the RPC ends OK when the client half-closes (trap 2)', async () => {
+  test('trap 2: an unknown node gets 5 in-band, the stream stays open, the RPC ends OK when the client half-closes', async () => {
     const call = openBidiStream(secure.client(), NonInteractiveOnboardingService.method.onboardNodeStream);
     const answered = Promise.withResolvers<OnboardNodeStreamResponse>();
     const over = Promise.withResolvers<number>();
@@ -109,7 +109,7 @@ describe('the onboarding stream over TLS, which asks for no token', () => {
     expect((await secure.knock(node)).status).toMatchObject({ code: 5 });
   });
 
-  test('a bad UUID: 3 in-band, the stream ends, the RPC is OK (trap 1)', async () => {
+  test('trap 1: a bad UUID gets 3 in-band, the stream ends, the RPC is OK', async () => {
     const answer = await secure.knock({ ...node, uuid: 'nonsense' });
     expect(answer).toMatchObject({
       status: { code: 3 },
@@ -118,7 +118,7 @@ describe('the onboarding stream over TLS, which asks for no token', () => {
     });
   });
 
-  test('registered in upper case, reported in lower (trap 17)', async () => {
+  test('trap 17: registered in upper case, reported in lower', async () => {
     await register(secure, { uuid: node.uuid.toUpperCase(), autoOnboard: true });
     expect((await secure.knock(node)).nodeState).toBe(NodeState.ONBOARDED);
   });
@@ -168,7 +168,7 @@ describe('the onboarding stream over TLS, which asks for no token', () => {
   });
 });
 
-test('by the letter, an onboarded node is refused for ever', async () => {
+test('row: by the letter, an onboarded node is refused for ever', async () => {
   await register(strict, { autoOnboard: true });
   await strict.knock(node);
   expect(await strict.knock(node)).toMatchObject({
@@ -206,14 +206,14 @@ describe('the interactive call (emf.md 1.7)', () => {
       { headers },
     );
 
-  test('needs a token that belongs to somebody', async () => {
+  test('row: CreateNodes without a token that belongs to somebody → UNAUTHENTICATED', async () => {
     expect(await failure(createNodes(secure, {}))).toMatchObject({ code: status.UNAUTHENTICATED });
     expect(await failure(createNodes(secure, { authorization: 'Bearer nonsense' }))).toMatchObject({
       code: status.UNAUTHENTICATED,
     });
   });
 
-  test('creates the host as ONBOARDED and answers with payload and project', async () => {
+  test('row: CreateNodes of an unknown UUID → host ONBOARDED, payload and project', async () => {
     const headers = { authorization: `Bearer ${await personToken(secure)}` };
     const answer = await createNodes(secure, headers);
     expect(answer.projectId).toBe(secure.stub.projectId);
@@ -225,12 +225,20 @@ describe('the interactive call (emf.md 1.7)', () => {
     });
   });
 
-  test('by the letter, the first answer about a new UUID has an empty project (trap 3)', async () => {
+  test('trap 3: by the letter, the first answer about a new UUID has an empty project', async () => {
     expect((await createNodes(strict, {})).projectId).toBe('');
     expect((await createNodes(strict, {})).projectId).toBe(strict.stub.projectId);
   });
 
-  test('a serial that differs is overwritten', async () => {
+  test('row: CreateNodes of a known UUID and serial → nothing is updated, OK with the project', async () => {
+    const headers = { authorization: `Bearer ${await personToken(secure)}` };
+    await createNodes(secure, headers);
+    const before = await nodeOf(secure);
+    expect((await createNodes(secure, headers)).projectId).toBe(secure.stub.projectId);
+    expect(await nodeOf(secure)).toEqual(before);
+  });
+
+  test('row: CreateNodes with another serial → overwritten', async () => {
     const headers = { authorization: `Bearer ${await personToken(secure)}` };
     await register(secure);
     await createNodes(secure, headers, { serialnum: 'NEWER1234' });
@@ -241,7 +249,7 @@ describe('the interactive call (emf.md 1.7)', () => {
     });
   });
 
-  test('a serial that is none becomes N/A; any other fault is UNKNOWN with the validator’s path', async () => {
+  test('row: CreateNodes with a serial that is none → N/A; with any other fault → UNKNOWN with the validator’s path', async () => {
     const headers = { authorization: `Bearer ${await personToken(secure)}` };
     await createNodes(secure, headers, { serialnum: 'Default string' });
     expect(await nodeOf(secure)).toMatchObject({ serial: 'N/A' });
@@ -252,7 +260,7 @@ describe('the interactive call (emf.md 1.7)', () => {
     );
   });
 
-  test('an empty payload, where EMF crashes, is INVALID_ARGUMENT', async () => {
+  test('row: CreateNodes with an empty payload, where EMF crashes → INVALID_ARGUMENT', async () => {
     const headers = { authorization: `Bearer ${await personToken(secure)}` };
     const call = callUnary(
       secure.client(),
@@ -263,7 +271,7 @@ describe('the interactive call (emf.md 1.7)', () => {
     expect(await failure(call)).toMatchObject({ code: status.INVALID_ARGUMENT });
   });
 
-  test('a project the token has no role in is blocked', async () => {
+  test('row: CreateNodes for a project the token has no role in → PERMISSION_DENIED', async () => {
     const headers = {
       authorization: `Bearer ${await personToken(secure)}`,
       activeprojectid: '11111111-2222-3333-4444-555555555555',

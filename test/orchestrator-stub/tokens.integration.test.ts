@@ -27,7 +27,7 @@ const password = (fields = {}) =>
     ...fields,
   });
 
-test('a client’s token has EMF’s life and roles and verifies against the published keys', async () => {
+test('row: client_credentials → a client’s token has EMF’s life and roles and verifies against the published keys', async () => {
   const token = await running.accessToken(client);
   const keys = createRemoteJWKSet(
     new URL('/realms/master/protocol/openid-connect/certs', running.stub.urls.http),
@@ -39,7 +39,7 @@ test('a client’s token has EMF’s life and roles and verifies against the pub
   });
 });
 
-test('a person’s token carries the onboarding role, and can be renewed without the password', async () => {
+test('row: password → a person’s token carries the onboarding role, and can be renewed without the password', async () => {
   const { status, body } = await password();
   expect(status).toBe(200);
   expect(decodeJwt(body.access_token)['realm_access']).toMatchObject({
@@ -84,7 +84,7 @@ test.each([
   [{ grant_type: 'refresh_token', refresh_token: 'x' }, 400, 'invalid_grant'],
   [{ grant_type: 'telepathy' }, 400, 'unsupported_grant_type'],
   [{}, 400, 'invalid_request'],
-])('%o → %i %s', async (fields, status, error) => {
+])('row: %o → %i %s', async (fields, status, error) => {
   expect(await form(fields as Record<string, string>)).toMatchObject({ status, body: { error } });
 });
 
@@ -96,7 +96,7 @@ test('a token request that is no form is refused', async () => {
   expect(answer).toMatchObject({ status: 400, body: { code: 'KND_API_INVALID' } });
 });
 
-test('the release token in both modes', async () => {
+test('row: release token → in both modes', async () => {
   const token = await running.accessToken(client);
   expect((await running.api('GET', '/token', { token })).text).toMatch(/^ey/);
   expect(await running.api('GET', '/token', { token: 'x' })).toMatchObject({

@@ -55,7 +55,7 @@ const getAction = (agentId: string, settings = {}) =>
 const workflow = async (id: string) => (await running.api('GET', `/api/v1/workflows/${id}`)).body;
 
 describe('legacy', () => {
-  test('the stream ends after the list, and an idle worker gets an empty one (trap 7)', async () => {
+  test('trap 7: the stream ends after the list, and an idle worker gets an empty one', async () => {
     expect(await contexts('nobody')).toEqual([]);
     expect(await failure(contexts(''))).toEqual({
       code: status.INVALID_ARGUMENT,
@@ -63,7 +63,7 @@ describe('legacy', () => {
     });
   });
 
-  test('environments are merged, sorted K=V and keep their line breaks (trap 9)', async () => {
+  test('trap 9: environments are merged, sorted K=V and keep their line breaks', async () => {
     const { id } = await start();
     const { actionList } = await callUnary(client, LegacyService.method.getWorkflowActions, {
       workflowId: id,
@@ -75,14 +75,14 @@ describe('legacy', () => {
     expect(actionList[0]).toMatchObject({ taskName: 'work', timeout: 60n, onTimeout: [], onFailure: [] });
   });
 
-  test('actions of a workflow that does not exist', async () => {
+  test('row: GetWorkflowActions without an id → INVALID_ARGUMENT, of an unknown one → UNKNOWN', async () => {
     const ask = (workflowId: string) =>
       callUnary(client, LegacyService.method.getWorkflowActions, { workflowId });
     expect(await failure(ask(''))).toEqual({ code: status.INVALID_ARGUMENT, details: 'invalid workflow id' });
     expect(await failure(ask('nope'))).toMatchObject({ code: status.UNKNOWN });
   });
 
-  test('only the current action may be reported; by the letter a repetition is refused (trap 8)', async () => {
+  test('trap 8: only the current action may be reported; by the letter a repetition is refused', async () => {
     const { id } = await start();
     const mismatch = {
       code: status.INVALID_ARGUMENT,
@@ -97,7 +97,7 @@ describe('legacy', () => {
     expect((await workflow(id)).current).toBe(1);
   });
 
-  test('TIMEOUT is not FAILED, and the reason is kept (trap 16)', async () => {
+  test('trap 16: TIMEOUT is not FAILED, and the reason is kept', async () => {
     const late = await start();
     await report(late.id, 'first', State.TIMEOUT, 'took too long');
     expect(await workflow(late.id)).toMatchObject({ state: 'TIMEOUT', message: 'took too long' });
@@ -107,7 +107,7 @@ describe('legacy', () => {
     expect(await contexts(broken.mac)).toEqual([]);
   });
 
-  test('a worker id that differs in one byte gets nothing (trap 4)', async () => {
+  test('trap 4: a worker id that differs in one byte gets nothing', async () => {
     const { mac } = await start();
     expect(await contexts(mac)).toHaveLength(1);
     expect(await contexts(mac.replaceAll(':', '-'))).toEqual([]);
@@ -115,7 +115,7 @@ describe('legacy', () => {
 });
 
 describe('current', () => {
-  test('GetAction is held while there is nothing to do, then says so', async () => {
+  test('row: GetAction without a workflow → held, then NOT_FOUND; without an id → INVALID_ARGUMENT', async () => {
     const startedAt = performance.now();
     expect(await failure(getAction('idle'))).toEqual({
       code: status.NOT_FOUND,
@@ -136,7 +136,7 @@ describe('current', () => {
     expect(await asked).toMatchObject({ name: 'first', agentId: mac });
   });
 
-  test('the action in hand is served again, reports may be repeated, progress is kept', async () => {
+  test('row: GetAction while an action runs → the same action; reports may be repeated, progress is kept', async () => {
     const { mac, id } = await start();
     const action = await getAction(mac);
     const say = (actionState: Current, message: string) =>
@@ -161,7 +161,7 @@ describe('current', () => {
     expect((await getAction(mac)).name).toBe('second');
   });
 
-  test('after the last action: no more until there is something new', async () => {
+  test('row: GetAction after a failed action → FAILED_PRECONDITION until there is something new', async () => {
     const { mac, id } = await start();
     await report(id, 'first', State.FAILED);
     expect(await failure(getAction(mac))).toEqual({
@@ -172,7 +172,7 @@ describe('current', () => {
     expect((await getAction(mac)).workflowId).toBe(body.id);
   });
 
-  test('an agent that gives up waiting costs nothing, and one that waits at the end is told', async () => {
+  test('row: GetAction while the server stops → UNAVAILABLE; an agent that gives up waiting costs nothing', async () => {
     const stop = new AbortController();
     const given = failure(getAction('quitter', { signal: stop.signal }));
     stop.abort();
@@ -239,7 +239,7 @@ describe('the operator’s word', () => {
 });
 
 describe('one dialect only', () => {
-  test('the other one is UNIMPLEMENTED, by which agents tell them apart', async () => {
+  test('row: the other dialect → UNIMPLEMENTED, by which agents tell them apart', async () => {
     await running.restart({ dialects: ['tink-current'], holdMs: 50 });
     client = running.client();
     expect(await failure(contexts('x'))).toMatchObject({ code: status.UNIMPLEMENTED });

@@ -13,7 +13,7 @@ describe('the dialect of a ReportActionStatus request', () => {
     ['nothing', '', undefined],
     ['garbage', 'ff ff ff', undefined],
     ['cut off', '0a 20 "wf"', undefined],
-  ])('%s', (_title, notation, dialect) => {
+  ])('row: %s', (_title, notation, dialect) => {
     expect(dialectOfReport(bytes(notation))).toBe(dialect);
   });
 });

@@ -75,7 +75,7 @@ const until = (probe: () => boolean, name: string) =>
   waitFor(() => probe() || undefined, { name, timeoutMs: 8000, intervalMs: 5 });
 
 describe('tokens', () => {
-  it('are renewed before they end, while an action runs, without disturbing it (trap 15)', async () => {
+  it('trap 15: are renewed before they end, while an action runs, without disturbing it', async () => {
     keycloak.lifetimeSeconds = 1;
     const seen: string[] = [];
     tink.authorize = (authorization) => {

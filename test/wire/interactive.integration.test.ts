@@ -87,7 +87,7 @@ describe('interactive onboarding', () => {
     expect(screen.screen).not.toContain('correct-horse');
   });
 
-  it('asks the server again when the project id is empty (trap 3)', async () => {
+  it('trap 3: asks the server again when the project id is empty', async () => {
     manager.createNodesAnswers = ['', 'project-1'];
     const { ended } = start();
     await signIn(screen, 'operator', 'correct-horse');

@@ -58,7 +58,7 @@ function fetchAs(address: string) {
   return fetchText(network, url.startsWith('http') ? url : `http://${url}`);
 }
 
-describe('the local front for EMF’s 127.0.0.1 addresses (trap 14)', () => {
+describe('trap 14: the local front for EMF’s 127.0.0.1 addresses', () => {
   it('serves /tink-stack/ with the access token', async () => {
     expect(await fetchAs('http://127.0.0.1/tink-stack/vmlinuz-x86_64')).toMatchObject({
       status: 200,

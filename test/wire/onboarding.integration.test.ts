@@ -65,7 +65,7 @@ const soon = <T>(probe: () => T | undefined | false, name: string) =>
   waitFor(() => probe() || undefined, { name, timeoutMs: 10_000, intervalMs: 10 });
 
 describe('non-interactive onboarding, by the rows of the reference server’s table', () => {
-  it('ONBOARDED: fetches tokens, keeps them in files of mode 0600, works, hands over', async () => {
+  it('row: ONBOARDED → fetches tokens, keeps them in files of mode 0600, works, hands over', async () => {
     const { folder, ended, handedOver } = start();
     await ended;
     expect(handedOver).toEqual([{ kind: 'reboot' }]);
@@ -90,7 +90,7 @@ describe('non-interactive onboarding, by the rows of the reference server’s ta
     }
   });
 
-  it('REGISTERED: asks again on the same stream until the node is let in', async () => {
+  it('row: REGISTERED → asks again on the same stream until the node is let in', async () => {
     manager.rows = [rows.registered, rows.registered, rows.registered, rows.onboarded];
     const { ended, statuses } = start();
     await ended;
@@ -99,7 +99,7 @@ describe('non-interactive onboarding, by the rows of the reference server’s ta
     expect(statuses.some(({ text }) => text.includes('a person to onboard this node'))).toBe(true);
   });
 
-  it('NotFound: half-closes the stream, which the server keeps open, and asks again later', async () => {
+  it('trap 2: NotFound → half-closes the stream, which the server keeps open, and asks again later', async () => {
     manager.rows = [rows.notFound, rows.notFound, rows.onboarded];
     const running = start();
     await running.ended;
@@ -113,11 +113,11 @@ describe('non-interactive onboarding, by the rows of the reference server’s ta
     ['FailedPrecondition, other desired state', rows.unspecified, 'KND_ONBOARD_REFUSED', 'unspecified'],
     ['InvalidArgument', rows.invalid, 'KND_ONBOARD_INVALID', 'value must be a valid UUID'],
     ['Internal', rows.internal, 'KND_ONBOARD_FAILED', 'Internal server error'],
-    ['OK without a state', rows.okWithoutState, 'KND_ONBOARD_FAILED', 'without saying a state'],
+    ['trap 1: OK without a state', rows.okWithoutState, 'KND_ONBOARD_FAILED', 'without saying a state'],
     ['ONBOARDED without a secret', rows.onboardedWithoutSecret, 'KND_ONBOARD_FAILED', 'without credentials'],
     ['the RPC fails with Internal', rows.keycloakDown, 'KND_SERVER_GRPC_STATUS', 'cannot create client'],
     ['the stream ends without an answer', rows.ends, 'KND_ONBOARD_CLOSED', 'without an answer'],
-  ])('%s: names it, keeps trying, gets in once it is fixed', async (_title, row, code, text) => {
+  ])('row: %s → names it, keeps trying, gets in once it is fixed', async (_title, row, code, text) => {
     manager.rows = [row, rows.onboarded];
     const running = start();
     await running.ended;
@@ -126,13 +126,13 @@ describe('non-interactive onboarding, by the rows of the reference server’s ta
     expect(tink.isDone).toBe(true);
   });
 
-  it('sends a serial number with spaces as it is (trap 5)', async () => {
+  it('trap 5: sends a serial number with spaces as it is', async () => {
     const { ended } = start({ flags: { serial: 'To be filled by O.E.M.' } });
     await ended;
     expect(manager.requests[0]?.serialnum).toBe('To be filled by O.E.M.');
   });
 
-  it('uses worker_id byte for byte as mac_id and worker id (trap 4)', async () => {
+  it('trap 4: uses worker_id byte for byte as mac_id and worker id', async () => {
     const odd = '52-54-00-AB-cd-EF';
     Object.assign(tink, { workerId: odd });
     const { ended } = start({ flags: { 'worker-id': odd } });
@@ -164,7 +164,7 @@ describe('non-interactive onboarding, by the rows of the reference server’s ta
     expect(second.lines.join('\n')).toContain('onboarding anew');
   });
 
-  it('with DEBUG=true gives up after TIMEOUT, as the original does; without it never', async () => {
+  it('trap 6: with DEBUG=true gives up after TIMEOUT, as the original does; without it never', async () => {
     manager.rows = [rows.registered];
     const debugging = start({ kernel: 'DEBUG=true TIMEOUT=200ms' });
     await expect(debugging.ended).rejects.toThrow();

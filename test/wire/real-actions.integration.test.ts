@@ -1,6 +1,12 @@
-import { afterEach, expect, it } from 'vitest';
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { zstdCompressSync } from 'node:zlib';
+import { afterEach, describe, expect, it } from 'vitest';
 import { createExecutor } from '../../agent/workflow/execute-action.ts';
 import { State } from '../../protocol/generated/tink-legacy_pb.js';
+import { loopDisk } from '../actions/loop-disk.ts';
 import { type GrpcHost, startGrpcHost } from './reference/grpc-host.ts';
 import { MAC, removeFolder, startTestAgent, type TestAgent } from './reference/test-agent.ts';
 import { TinkLegacyServer } from './reference/tink-legacy-server.ts';
@@ -25,7 +31,7 @@ async function runWith(actions: TinkLegacyServer['actions']): Promise<TinkLegacy
   return tink;
 }
 
-it('the reboot action of EMF, from a public registry, is run natively, and hands over after the report (trap 13)', async () => {
+it('trap 13: the reboot action of EMF, from a public registry, is run natively, and hands over after the report', async () => {
   const image = 'public.ecr.aws/l0g8r8j6/tinkerbell/hub/reboot-action:latest';
   const tink = await runWith([{ taskName: 'os', name: 'reboot', image, timeout: 90n }]);
   expect(tink.accepted).toEqual(['reboot RUNNING', 'reboot SUCCESS']);
@@ -44,4 +50,59 @@ it('an action with wrong variables fails with its own code, which the server hea
   ]);
   expect(tink.states).toEqual([State.FAILED]);
   expect(tink.reports.at(-1)?.message).toMatch(/^KND_ACTION_VARIABLES: /);
+});
+
+describe('an image, as EMF’s workflows name it', () => {
+  const content = Buffer.alloc(2 * 2 ** 20, 'Kindling ');
+  const compressed = zstdCompressSync(content);
+  const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+
+  async function writeImage(environment: string[]) {
+    await using disk = await loopDisk(8 * 2 ** 20);
+    const server = createServer((_request, response) => response.end(compressed));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    server.listen(0, '127.0.0.1', resolve);
+    await promise;
+    try {
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/image.raw.zst`;
+      const tink = await runWith([
+        {
+          taskName: 'os',
+          name: 'stream-os-image',
+          image: 'localhost:7443/edge-orch/infra/tinker-actions/image2disk:1.21.1',
+          timeout: 90n,
+          environment: [`DEST_DISK=${disk.device}`, `IMG_URL=${url}`, ...environment],
+        },
+      ]);
+      const written = (await readFile(disk.file)).subarray(0, content.length);
+      return { tink, isWritten: written.equals(content), message: tink.reports.at(-1)?.message ?? '' };
+    } finally {
+      server.close();
+    }
+  }
+
+  it('trap 10: SHA256 is of the compressed file', async () => {
+    const good = await writeImage([`SHA256=${sha256(compressed)}`, 'COMPRESSED=true']);
+    expect(good.message, 'the sum of the compressed file').not.toContain('KND_');
+    expect(good).toMatchObject({ tink: { states: [State.SUCCESS] }, isWritten: true });
+    await agent?.stop();
+    const bad = await writeImage([`SHA256=${sha256(content)}`, 'COMPRESSED=true']);
+    expect(bad.tink.states, 'the sum of what is in it').toEqual([State.FAILED]);
+  });
+
+  it('trap 11 and 12: COMPRESSED is the text «true», .zst is written too, and proxies may be empty', async () => {
+    const written = await writeImage([
+      'COMPRESSED=true',
+      'HTTP_PROXY=',
+      'HTTPS_PROXY=',
+      'NO_PROXY=',
+      'http_proxy=',
+      `SHA256=${sha256(compressed)}`,
+    ]);
+    expect(written).toMatchObject({ tink: { states: [State.SUCCESS] }, isWritten: true });
+    await agent?.stop();
+    const refused = await writeImage(['COMPRESSED=false', `SHA256=${sha256(compressed)}`]);
+    expect(refused.tink.states).toEqual([State.FAILED]);
+    expect(refused.message).toMatch(/^KND_IMAGE_/);
+  });
 });

@@ -46,7 +46,7 @@ const until = (probe: () => boolean, name: string) =>
 const EVERYTHING = ['first', 'second', 'reboot'].flatMap((name) => [`${name} RUNNING`, `${name} SUCCESS`]);
 
 describe('a current workflow server', () => {
-  it('is recognised, gets full attributes with every question, and sees every action through', async () => {
+  it('row: GetWorkflowContexts → UNIMPLEMENTED: is recognised, gets full attributes with every question, and sees every action through', async () => {
     const { ended, executed, handedOver } = start();
     await ended;
     expect(tink.accepted).toEqual(EVERYTHING);
@@ -111,14 +111,22 @@ describe('a current workflow server', () => {
 
   it.each([
     [status.NOT_FOUND, 'no Workflows found'],
+    [status.NOT_FOUND, 'no Workflow Rule Sets found or matched for Agent 52:54:00:12:34:56'],
     [status.NOT_FOUND, 'no Tasks found in Workflow'],
+    [status.NOT_FOUND, 'no Tasks found'],
+    [status.NOT_FOUND, 'no Actions found'],
+    [status.NOT_FOUND, 'no Action found'],
+    [status.NOT_FOUND, 'in-progress Action not found in task'],
     [status.NOT_FOUND, 'last Action in task'],
     [status.NOT_FOUND, 'Task not assigned to Agent'],
     [status.FAILED_PRECONDITION, 'Workflow is in preparing state'],
     [status.FAILED_PRECONDITION, 'Workflow not in pending or running state'],
+    [status.FAILED_PRECONDITION, 'current Action not in success state'],
+    [status.FAILED_PRECONDITION, 'no current state available'],
+    [status.FAILED_PRECONDITION, 'existing workflow found'],
     [status.FAILED_PRECONDITION, 'auto enrollment is disabled for this hardware'],
   ])(
-    'with code %i «%s» has nothing to do: no error is shown, the agent asks again',
+    'row: GetAction → %i «%s»: nothing to do, no error is shown, the agent asks again',
     async (code, details) => {
       const actions = tink.actions;
       tink.actions = [];
@@ -136,9 +144,10 @@ describe('a current workflow server', () => {
 
   it.each([
     [status.INTERNAL, 'error getting workflows: etcd', 'KND_SERVER_GRPC_STATUS'],
+    [status.INTERNAL, 'error writing current state: etcd', 'KND_SERVER_GRPC_STATUS'],
     [status.UNAVAILABLE, 'server shutting down', 'KND_SERVER_UNAVAILABLE'],
     [status.INVALID_ARGUMENT, 'invalid Agent ID', 'KND_SERVER_GRPC_STATUS'],
-  ])('with code %i «%s» is in trouble: named, and asked again', async (code, details, expected) => {
+  ])('row: GetAction → %i «%s»: in trouble, named, and asked again', async (code, details, expected) => {
     const actions = tink.actions;
     tink.actions = [];
     tink.states = [];
@@ -151,7 +160,7 @@ describe('a current workflow server', () => {
     await running.ended;
   });
 
-  it('that has forgotten the action (NotFound, InvalidArgument, FailedPrecondition) does not stop the agent', async () => {
+  it('row: report → NotFound, InvalidArgument, FailedPrecondition: it has forgotten the action, which does not stop the agent', async () => {
     const codes = [status.NOT_FOUND, status.INVALID_ARGUMENT, status.FAILED_PRECONDITION];
     tink.onReport = (report) => {
       if (report.actionState !== StateType.SUCCESS) return;

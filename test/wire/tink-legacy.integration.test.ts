@@ -52,7 +52,7 @@ const EVERYTHING = [
 ];
 
 describe('a legacy workflow server', () => {
-  it('gets RUNNING and SUCCESS for each action in order; the node hands over after the last is accepted', async () => {
+  it('row: GetWorkflowContexts → OK: is recognised, gets RUNNING and SUCCESS for each action in order; the node hands over after the last is accepted', async () => {
     const { ended, executed, handedOver } = start();
     await ended;
     expect(tink.accepted).toEqual(EVERYTHING);
@@ -61,7 +61,7 @@ describe('a legacy workflow server', () => {
     expect(tink.reports[0]).toMatchObject({ seconds: 0n, message: 'Started execution', workerId: MAC });
   });
 
-  it('that has no workflow ends the stream at once: the agent keeps asking (trap 7)', async () => {
+  it('trap 7: that has no workflow ends the stream at once, and the agent keeps asking', async () => {
     tink.isWorkflowThere = false;
     const running = start();
     await waitFor(() => (tink.polls > 5 ? true : undefined), {
@@ -75,7 +75,7 @@ describe('a legacy workflow server', () => {
     expect(tink.isDone).toBe(true);
   });
 
-  it('hears TIMEOUT, not FAILED, for an action that timed out, with the real error text (trap 16)', async () => {
+  it('trap 16: hears TIMEOUT, not FAILED, for an action that timed out, with the real error text', async () => {
     const { ended } = start({
       script: () => ({ state: 'timeout', message: 'KND_ACTION_TIMEOUT: first did not end within 60 s' }),
     });
@@ -108,7 +108,7 @@ describe('a legacy workflow server', () => {
     expect(seen).toEqual([60_000, 60_000, 3_600_000]);
   });
 
-  it('passes tens of kB with line ends, empty values and = signs in the environment unharmed (trap 9)', async () => {
+  it('trap 9: passes tens of kB with line ends, empty values and = signs in the environment unharmed', async () => {
     const contents = `#cloud-config\n${'x=y\n'.repeat(20_000)}`;
     tink.actions = [
       {
@@ -161,7 +161,7 @@ describe('a legacy workflow server', () => {
     expect(tink.accepted).toEqual(EVERYTHING);
   });
 
-  it('that is already past an action counts as having accepted it (trap 8): the reply was lost', async () => {
+  it('trap 8: that is already past an action counts as having accepted it, the reply was lost', async () => {
     let isLost = false;
     tink.afterReport = (report) => {
       if (isLost || report.actionStatus !== State.SUCCESS) return;

@@ -1,7 +1,8 @@
-import { appendFileSync, closeSync, constants, openSync, write } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import type { KernelArguments } from '../../system/kernel-arguments.ts';
 import type { MachineFiles } from '../../system/machine-files.ts';
 import type { Run } from '../../system/run.ts';
+import { consoleWriter } from './console-writer.ts';
 import { uptimeSeconds } from './uptime.ts';
 
 /** Text for people on every console of the kernel command line, and marker lines for programs on the serial ones. */
@@ -9,6 +10,8 @@ export interface Consoles {
   names: readonly string[];
   /** One or more whole lines, without time. */
   print(text: string): void;
+  /** Text on one of them, without a line end: a question, the echo of its answer. Other lines do not tear it apart. */
+  write(name: string, text: string): void;
   /** `KINDLING-<name> {json}` on serial consoles: for the harness and benchmarks. */
   marker(name: string, value: Record<string, unknown>): void;
   /** Waits until everything was written, or the consoles do not take it. */
@@ -44,20 +47,31 @@ function isVirtualTerminal(name: string): boolean {
 
 export function openConsoles(files: MachineFiles, args: KernelArguments): Consoles {
   const names = consoleNames(files, args);
-  const writers = names.map((name) => ({ name, writer: consoleWriter(files.path(`/dev/${name}`)) }));
+  const writerFor = (name: string) => ({ name, writer: consoleWriter(files.path(`/dev/${name}`)) });
+  const writers = names.map(writerFor);
+  /** Where only questions are asked: EMF asks on consoles the kernel command line does not name. */
+  const further: typeof writers = [];
   return {
     names,
     print(text) {
       const lines = text.endsWith('\n') ? text : `${text}\n`;
-      for (const { writer } of writers) writer.add(lines.replaceAll('\n', '\r\n'));
+      for (const { writer } of writers) writer.print(lines.replaceAll('\n', '\r\n'));
+    },
+    write(name, text) {
+      let console = [...writers, ...further].find((each) => each.name === name);
+      if (!console) {
+        console = writerFor(name);
+        further.push(console);
+      }
+      console.writer.write(text.replace(/\r?\n/g, '\r\n'));
     },
     marker(name, value) {
       const line = `KINDLING-${name} ${JSON.stringify({ ...value, uptime: uptimeSeconds(files) })}\r\n`;
-      for (const { name: console, writer } of writers) if (!isVirtualTerminal(console)) writer.add(line);
+      for (const { name: console, writer } of writers) if (!isVirtualTerminal(console)) writer.print(line);
       kernelLog(files, line);
     },
     flush: async () => {
-      await Promise.all(writers.map(({ writer }) => writer.flush()));
+      await Promise.all([...writers, ...further].map(({ writer }) => writer.flush()));
     },
   };
 }
@@ -69,69 +83,4 @@ function kernelLog(files: MachineFiles, line: string): void {
   } catch {
     // the kernel limits the rate, and a line may be too long for it
   }
-}
-
-/** More than this unwritten means nobody takes it: a serial line at 115200 baud needs six seconds for it. */
-const MAX_PENDING = 64 * 1024;
-
-/**
- * Writes without ever blocking the agent: a serial port with flow control and nobody at the other end, or a slow one, must not
- * stop provisioning. What does not go out in time is dropped, and that is said.
- */
-function consoleWriter(path: string) {
-  const pending: string[] = [];
-  let size = 0;
-  let dropped = 0;
-  let fd: number | undefined;
-  let idle = Promise.resolve();
-  let isBusy = false;
-
-  const writeSome = (bytes: Buffer) =>
-    new Promise<number>((resolve) => {
-      fd ??= openSync(path, constants.O_WRONLY | constants.O_NOCTTY | constants.O_NONBLOCK);
-      write(fd, bytes, (error, written) => {
-        if (!error) resolve(written);
-        else if (error.code === 'EAGAIN') setTimeout(() => resolve(0), 20);
-        else {
-          if (fd !== undefined) closeSync(fd);
-          fd = undefined;
-          resolve(-1);
-        }
-      });
-    });
-  const drain = async () => {
-    while (pending.length > 0) {
-      let bytes = Buffer.from(pending[0] ?? '');
-      while (bytes.length > 0) {
-        let written = -1;
-        try {
-          written = await writeSome(bytes);
-        } catch {
-          // no such device: a console the kernel names but that has no file
-        }
-        if (written < 0) break;
-        bytes = bytes.subarray(written);
-      }
-      size -= pending.shift()?.length ?? 0;
-    }
-    isBusy = false;
-  };
-  return {
-    add(text: string) {
-      if (size + text.length > MAX_PENDING) {
-        dropped += 1;
-        return;
-      }
-      if (dropped > 0) {
-        pending.push(`… ${dropped} lines left out, this console was too slow\r\n`);
-        dropped = 0;
-      }
-      pending.push(text);
-      size += text.length;
-      if (isBusy) return;
-      isBusy = true;
-      idle = drain();
-    },
-    flush: () => idle,
-  };
 }

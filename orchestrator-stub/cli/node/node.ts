@@ -41,9 +41,12 @@ export function defineNode(command: Command): void {
     .option('--name <name>')
     .option('--profile <profile>')
     .option('--site <site>')
-    .action((node: string, options: RegisterOptions) =>
-      act(node, options, 'PATCH', '', registrationOf(options), 'corrected'),
-    );
+    .option('--enroll', 'an enrollment rule may give it a workflow')
+    .option('--no-enroll', 'no enrollment rule gives it a workflow')
+    .action((node: string, options: RegisterOptions & { enroll?: boolean }) => {
+      const mayEnroll = options.enroll === undefined ? {} : { mayEnroll: options.enroll };
+      return act(node, options, 'PATCH', '', { ...registrationOf(options), ...mayEnroll }, 'corrected');
+    });
   withConnection(command.command('onboard <node>').description('let a registered node in')).action(
     (node: string, options: ConnectionOptions) =>
       act(node, options, 'POST', '/onboard', undefined, 'may onboard'),

@@ -48,8 +48,19 @@ export function formatNode(node: NodeView): string {
     ],
     ['last seen', node.lastSeenAt],
   ]);
-  const hardware = formatHardware(node.inventory as Partial<Inventory> | undefined);
+  const hardware =
+    formatHardware(node.inventory as Partial<Inventory> | undefined) || formatAttributes(node.attributes);
   return hardware ? `${fields}\n\n${hardware}` : fields;
+}
+
+/** A machine that only a Tinkerbell agent told about: its attributes as paths and values. */
+function formatAttributes(attributes: unknown): string {
+  return formatFields(leaves(attributes).map(([path, value]) => [path, value]));
+}
+
+function leaves(node: unknown, path = ''): [string, string][] {
+  if (typeof node !== 'object' || node === null) return path ? [[path, String(node)]] : [];
+  return Object.entries(node).flatMap(([key, value]) => leaves(value, path ? `${path}.${key}` : key));
 }
 
 function formatHardware(inventory: Partial<Inventory> | undefined): string {

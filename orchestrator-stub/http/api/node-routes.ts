@@ -28,7 +28,11 @@ const tag = 'nodes';
 
 export function nodeRoutes({ nodes, hosts, logs, provisioning, workflows }: NodeRouteParts): ApiRoute[] {
   const view = (host: Host) => nodeView(host, hosts.instance(host.id), workflows.latestOf(host.id));
-  const viewInFull = (host: Host) => ({ ...view(host), inventory: hosts.inventory(host.id) });
+  const viewInFull = (host: Host) => ({
+    ...view(host),
+    inventory: hosts.inventory(host.id),
+    attributes: hosts.attributes(host.id),
+  });
   return [
     apiRoute({
       method: 'POST',

@@ -6,6 +6,7 @@ const serial = z.string().regex(SERIAL_PATTERN, 'must be 5 to 20 letters and dig
 const mac = z.string().regex(MAC_PATTERN, 'must be a MAC address like 52:54:00:12:34:56');
 const name = z.string().min(1).max(120);
 const metadata = z.record(z.string().min(1).max(200), z.string().max(1000));
+const mayEnroll = z.boolean().describe('False: never gets a workflow by an enrollment rule');
 
 export const RegistrationSchema = z
   .strictObject({
@@ -20,6 +21,7 @@ export const RegistrationSchema = z
     profile: name.optional(),
     site: name.optional(),
     metadata: metadata.optional(),
+    mayEnroll: mayEnroll.optional(),
   })
   .refine((value) => value.uuid || value.serial || value.mac, { error: 'needs a uuid, a serial or a mac' })
   .meta({ id: 'Registration' });
@@ -33,6 +35,7 @@ export const CorrectionSchema = z
     profile: name.optional(),
     site: name.optional(),
     metadata: metadata.optional(),
+    mayEnroll: mayEnroll.optional(),
   })
   .meta({ id: 'Correction' });
 
@@ -103,7 +106,12 @@ export const NodeSchema = z
         message: z.string(),
       })
       .nullable(),
+    mayEnroll: z.boolean(),
     inventory: z.unknown().optional().describe('Only for a single node'),
+    attributes: z
+      .unknown()
+      .optional()
+      .describe('What a Tinkerbell agent said of the machine (AgentAttributes); only for a single node'),
   })
   .meta({ id: 'Node' });
 

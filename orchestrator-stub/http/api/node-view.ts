@@ -30,6 +30,7 @@ export function nodeView(
     profile: instance?.profile ?? host.profile,
     site: host.site,
     metadata: host.metadata,
+    mayEnroll: host.mayEnroll ?? true,
     generation: instance?.generation ?? 0,
     provisionedGeneration: instance?.provisionedGeneration ?? 0,
     firstBootAt: instance?.firstBootAt ?? null,

@@ -49,7 +49,12 @@ export function workflowRoutes({ workflows, templates, nodes, now }: WorkflowRou
       operationId: 'startWorkflow',
       summary: 'Run a template on a node, outside of its provisioning',
       status: 201,
-      body: z.strictObject({ node: z.string().min(1), template: name, variables }),
+      body: z.strictObject({
+        node: z.string().min(1),
+        template: name,
+        variables,
+        isPaused: z.boolean().default(false).describe('Prepare it only; «resume» lets it begin'),
+      }),
       answer: WorkflowSchema,
       handle: ({ body }) => {
         const host = nodes.find(body.node);
@@ -62,7 +67,7 @@ export function workflowRoutes({ workflows, templates, nodes, now }: WorkflowRou
           data: { device_1: mac, DeviceInfoHwMacID: mac, ...body.variables },
           now: now(),
         });
-        return workflowView(workflows.add(definition));
+        return workflowView(workflows.add(definition, body.isPaused));
       },
     }),
     apiRoute({

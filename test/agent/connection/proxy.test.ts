@@ -19,7 +19,7 @@ describe('the proxy for a server', () => {
     expect(chosen('localhost:7443')).toBeUndefined();
   });
 
-  it('is none when the variable is an empty string', () => {
+  it('trap 12: is none when the variable is an empty string', () => {
     expect(
       proxyFor(parseEndpoint('a.example', 'verified'), { httpsProxy: '', httpProxy: 'http://p' }),
     ).toBeUndefined();

@@ -14,7 +14,7 @@ function decide(kernel: string, env: Record<string, string> = {}) {
 }
 
 describe('where the workflow server is', () => {
-  it('EMF: the boot script names the node’s own proxy, so the server behind it counts, with TLS and token', () => {
+  it('row: EMF → the boot script names the node’s own proxy, so the server behind it counts, with TLS and token', () => {
     const kernel = 'grpc_authority=127.0.0.1:42113 tinkerbell_tls=false';
     expect(decide(kernel, { tink_server_svc: 'tinkerbell-server.site.example' })).toEqual({
       endpoint: { host: 'tinkerbell-server.site.example', port: 443, tls: 'verified' },
@@ -22,14 +22,14 @@ describe('where the workflow server is', () => {
     });
   });
 
-  it('Tinkerbell, plain: as told, and never with a token', () => {
+  it('row: Tinkerbell, plain → as told, and never with a token', () => {
     expect(decide('grpc_authority=192.168.2.50:42113 tinkerbell_tls=false')).toEqual({
       endpoint: { host: '192.168.2.50', port: 42113, tls: 'off' },
       sendsToken: false,
     });
   });
 
-  it('Tinkerbell with TLS, and with TLS that is not verified', () => {
+  it('row: Tinkerbell with TLS → verified, and with TLS that is not verified', () => {
     expect(decide('grpc_authority=[fd00::1]:42113').endpoint).toEqual({
       host: 'fd00::1',
       port: 42113,

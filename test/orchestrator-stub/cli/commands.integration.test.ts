@@ -85,6 +85,7 @@ describe('the commands, against a server that was started by one', () => {
     expect(node).toMatchObject({ name: 'till-7', uuid: UUID });
     expect((await kindling('node', 'list')).out).toMatch(/^host-\w+ +till-7/m);
     expect((await kindling('node', 'correct', 'till-7', '--serial', 'ABC12345')).code).toBe(0);
+    expect(await asJson('node', 'correct', 'till-7', '--no-enroll')).toMatchObject({ mayEnroll: false });
     expect((await kindling('node', 'show', 'ABC12345')).out).toMatch(/^serial +ABC12345$/m);
     expect((await kindling('node', 'onboard', 'till-7')).out).toContain('may onboard');
     expect((await kindling('node', 'deauthorise', 'till-7')).out).toContain('Deauthorised');
@@ -135,7 +136,8 @@ describe('the commands, against a server that was started by one', () => {
       code: 2,
       err: expect.stringContaining('map has no entry for key "who"'),
     });
-    const { id } = await asJson('workflow', 'start', 'w1', 'hello', '--set', 'who=world');
+    const { id } = await asJson('workflow', 'start', 'w1', 'hello', '--set', 'who=world', '--paused');
+    expect((await kindling('workflow', 'resume', id)).out).toMatch(/^state +PENDING$/m);
     expect((await kindling('workflow', 'list', '--node', 'w1')).out).toMatch(
       new RegExp(`^${id} .* PENDING +1/1 +greet$`, 'm'),
     );

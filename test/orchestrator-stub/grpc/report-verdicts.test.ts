@@ -88,11 +88,11 @@ describe('legacy reports (emf.md 3.2, tinkerbell.md 1.2)', () => {
     [{ actionStatus: 99 as State }, 'invalid workflow id'],
     [{ taskName: 'second', actionName: 'c' }, 'reported task name does not match the current action details'],
     [{ actionName: 'b' }, 'reported action name does not match the current action details'],
-  ])('%o is refused: %s', (fields, details) => {
+  ])('row: legacy report %o → INVALID_ARGUMENT «%s»', (fields, details) => {
     expect(judge(fields)).toEqual(refused(details));
   });
 
-  test('an unknown workflow is refused', () => {
+  test('row: legacy report of an unknown workflow → INVALID_ARGUMENT «invalid workflow id»', () => {
     expect(
       judgeLegacyReport(
         create(WorkflowActionStatusSchema, { workflowId: 'x', taskName: 'y', actionName: 'z' }),
@@ -102,7 +102,7 @@ describe('legacy reports (emf.md 3.2, tinkerbell.md 1.2)', () => {
     ).toEqual(refused('invalid workflow id'));
   });
 
-  test('the current action is applied, with the message that tink-server drops', () => {
+  test('row: legacy report of the current action → applied, with the message that tink-server drops', () => {
     expect(judge({ actionStatus: State.FAILED, message: 'disk is full' })).toEqual({
       kind: 'apply',
       report: { index: 0, state: 'FAILED', message: 'disk is full' },
@@ -110,7 +110,7 @@ describe('legacy reports (emf.md 3.2, tinkerbell.md 1.2)', () => {
     expect(judge({ actionStatus: State.TIMEOUT })).toMatchObject({ report: { state: 'TIMEOUT' } });
   });
 
-  test('the repetition of an applied SUCCESS: acknowledged, or refused by the letter', () => {
+  test('row: legacy report repeated after it was applied → acknowledged, or refused by the letter', () => {
     const repeated = { actionStatus: State.SUCCESS };
     expect(judge(repeated, workflow(1), false)).toEqual({ kind: 'acknowledge' });
     expect(judge(repeated, workflow(1), true)).toEqual(
@@ -143,7 +143,7 @@ describe('legacy reports (emf.md 3.2, tinkerbell.md 1.2)', () => {
 });
 
 describe('legacy contexts', () => {
-  test('name the first action that has not succeeded, counted over all tasks', () => {
+  test('row: legacy context → the first action that has not succeeded, counted over all tasks', () => {
     expect(contextsFor('mac-1', [workflow(1)])[0]).toMatchObject({
       workflowId: 'wf',
       currentWorker: 'mac-1',
@@ -155,7 +155,7 @@ describe('legacy contexts', () => {
     });
   });
 
-  test('go to the worker of the current task only', () => {
+  test('row: legacy context → to the worker of the current task only', () => {
     expect(contextsFor('mac-2', [workflow(1)])).toEqual([]);
     expect(contextsFor('mac-2', [workflow(2)])[0]).toMatchObject({
       currentAction: 'c',
@@ -167,7 +167,7 @@ describe('legacy contexts', () => {
 });
 
 describe('what a current agent gets (tinkerbell.md 1.4)', () => {
-  test('the next action, again while it is pending or running', () => {
+  test('row: GetAction with work → the next action, again while it is pending or running', () => {
     const next = nextActionFor('mac-1', [workflow(1)], false);
     expect(next).toMatchObject({
       action: {
@@ -193,13 +193,20 @@ describe('what a current agent gets (tinkerbell.md 1.4)', () => {
     ['only finished ones', [], true, status.FAILED_PRECONDITION, 'Workflow not in pending or running state'],
     ['another agent’s turn', [workflow(2)], false, status.NOT_FOUND, 'Task not assigned to Agent'],
     [
-      'a paused one',
+      'one that is being prepared',
       [withProgress(workflow(), { isPaused: true })],
+      false,
+      status.FAILED_PRECONDITION,
+      'Workflow is in preparing state',
+    ],
+    [
+      'one that was paused on the way',
+      [withProgress(workflow(1), { isPaused: true })],
       false,
       status.FAILED_PRECONDITION,
       'Workflow is paused',
     ],
-  ] as const)('%s: %s', (_case, active, hasFinishedOne, code, details) => {
+  ] as const)('row: GetAction with %s', (_case, active, hasFinishedOne, code, details) => {
     expect(nextActionFor('mac-1', active, hasFinishedOne)).toEqual({ code, details });
   });
 
@@ -230,11 +237,11 @@ describe('current reports', () => {
     [{ agentId: 'mac-2' }, status.NOT_FOUND, 'action not found'],
     [{ actionState: Current.UNSPECIFIED }, status.INVALID_ARGUMENT, 'invalid action state'],
     [{ actionId: 'id-b' }, status.FAILED_PRECONDITION, 'current Action not in success state'],
-  ])('%o → %i %s', (fields, code, details) => {
+  ])('row: current report %o → %i «%s»', (fields, code, details) => {
     expect(judge(fields)).toEqual({ kind: 'refuse', code, details });
   });
 
-  test('an unknown workflow is INTERNAL, which the agent repeats', () => {
+  test('row: current report of an unknown workflow → INTERNAL, which the agent repeats', () => {
     const verdict = judgeCurrentReport(
       create(ActionStatusRequestSchema, { workflowId: 'x', taskId: 't', actionId: 'a' }),
       undefined,
@@ -245,14 +252,14 @@ describe('current reports', () => {
     });
   });
 
-  test('repetitions and late words are acknowledged: the agent would exit on a refusal', () => {
+  test('row: current report repeated or late → acknowledged: the agent would exit on a refusal', () => {
     expect(judge({ actionState: Current.SUCCESS }, workflow(1))).toEqual({ kind: 'acknowledge' });
     const over = { ...workflow(), progress: cancel(workflow().progress, 'x', now) };
     expect(judge({ actionState: Current.FAILED }, over)).toEqual({ kind: 'acknowledge' });
     expect(judge({ actionState: Current.PENDING })).toEqual({ kind: 'acknowledge' });
   });
 
-  test('the message is kept', () => {
+  test('row: current report of the current action → applied with its message', () => {
     expect(judge({ actionState: Current.FAILED, message: { message: 'why' } })).toEqual({
       kind: 'apply',
       report: { index: 0, state: 'FAILED', message: 'why' },

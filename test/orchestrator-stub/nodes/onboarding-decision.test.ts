@@ -40,7 +40,7 @@ function decide(
 const both = (change: Partial<Host> = {}) => ({ byUuid: host(change), bySerial: host(change) });
 
 describe('the response table of the onboarding stream (emf.md 1.3)', () => {
-  test('not found: 5 «Device not found», the stream stays open', () => {
+  test('row: not found → 5 «Device not found», the stream stays open', () => {
     expect(decide({})).toEqual({
       code: 5,
       message: 'Device not found',
@@ -49,7 +49,7 @@ describe('the response table of the onboarding stream (emf.md 1.3)', () => {
     });
   });
 
-  test('the serial differs: not found, and the host says why', () => {
+  test('row: the serial differs → not found, and the host says why', () => {
     const decision = decide({ byUuid: host() }, { serial: 'OTHER999' });
     expect(decision).toMatchObject({ code: 5, message: 'Device not found', isStreamKept: true });
     expect(decision.save?.registrationStatus).toMatchObject({
@@ -59,14 +59,14 @@ describe('the response table of the onboarding stream (emf.md 1.3)', () => {
     expect(decision.save).toMatchObject({ reportedMac: null, reportedIp: null });
   });
 
-  test('the UUID differs: not found, and the host says why', () => {
+  test('row: the UUID differs → not found, and the host says why', () => {
     const decision = decide({ bySerial: host() }, { uuid: UUID.replace('6f', '7f') });
     expect(decision.save?.registrationStatus.text).toBe(
       `Host Registration Failed due to mismatch of UUID, Reported UUID is: ${UUID.replace('6f', '7f')}`,
     );
   });
 
-  test('UUID and serial of two hosts: 13 «Internal server error», closed', () => {
+  test('row: UUID and serial of two hosts → 13 «Internal server error», closed', () => {
     expect(decide({ byUuid: host(), bySerial: host({ id: 'host-2' }) })).toEqual({
       code: 13,
       message: 'Internal server error',
@@ -75,7 +75,7 @@ describe('the response table of the onboarding stream (emf.md 1.3)', () => {
     });
   });
 
-  test('already onboarded: 9 with the state’s name, closed', () => {
+  test('row: already onboarded → 9 with the state’s name, closed', () => {
     expect(decide(both({ currentState: 'ONBOARDED' }))).toEqual({
       code: 9,
       message: 'Node is already HOST_STATE_ONBOARDED',
@@ -84,7 +84,7 @@ describe('the response table of the onboarding stream (emf.md 1.3)', () => {
     });
   });
 
-  test('a registration in error: 9 as well', () => {
+  test('row: a registration in error → 9 as well', () => {
     const registrationStatus = status('mismatch', 'ERROR', now);
     expect(decide(both({ registrationStatus, currentState: 'REGISTERED' }))).toMatchObject({
       code: 9,
@@ -92,7 +92,7 @@ describe('the response table of the onboarding stream (emf.md 1.3)', () => {
     });
   });
 
-  test('wanted REGISTERED: 0, REGISTERED, the stream stays open', () => {
+  test('row: wanted REGISTERED → 0, REGISTERED, the stream stays open', () => {
     const decision = decide(both({ desiredState: 'REGISTERED' }));
     expect(decision).toMatchObject({ code: 0, state: 'REGISTERED', isStreamKept: true });
     expect(decision.save).toMatchObject({
@@ -103,7 +103,7 @@ describe('the response table of the onboarding stream (emf.md 1.3)', () => {
     });
   });
 
-  test('wanted ONBOARDED: 0, ONBOARDED, closed', () => {
+  test('row: wanted ONBOARDED → 0, ONBOARDED, closed', () => {
     const decision = decide(both());
     expect(decision).toMatchObject({ code: 0, state: 'ONBOARDED', isStreamKept: false });
     expect(decision.save).toMatchObject({
@@ -113,7 +113,7 @@ describe('the response table of the onboarding stream (emf.md 1.3)', () => {
   });
 
   test.each(['UNSPECIFIED', 'DELETED', 'UNTRUSTED'] as const)(
-    'wanted %s: 9 «The node state is unspecified»',
+    'row: wanted %s → 9 «The node state is unspecified»',
     (desiredState) => {
       expect(decide(both({ desiredState }))).toMatchObject({
         code: 9,
@@ -139,19 +139,19 @@ describe('what a node says about itself', () => {
       'invalid OnboardNodeStreamRequest.MacId: value does not match regex pattern "^([0-9a-fA-F]{2}([-:])){5}[0-9a-fA-F]{2}$"',
     ],
     [{ ip: 'fe80::1' }, /^invalid OnboardNodeStreamRequest.HostIp: value does not match regex pattern/],
-  ])('%o is refused with EMF’s text', (knock, message) => {
+  ])('row: %o → 3 with EMF’s text', (knock, message) => {
     const decision = decide(both(), knock);
     expect(decision).toMatchObject({ code: 3, state: 'UNSPECIFIED', isStreamKept: false });
     expect(decision.message).toMatch(message);
     expect(decision.save).toBeUndefined();
   });
 
-  test('the first fault in the order uuid, serial, mac, ip counts', () => {
+  test('row: several faults → the first in the order uuid, serial, mac, ip counts', () => {
     expect(decide(both(), { mac: 'x', ip: 'y' }).message).toContain('.MacId');
     expect(decide(both(), { uuid: 'x', mac: 'y' }).message).toContain('.Uuid');
   });
 
-  test('a serial with spaces becomes N/A and hides faults of MAC and IP (trap 5)', () => {
+  test('trap 5: a serial with spaces becomes N/A and hides faults of MAC and IP', () => {
     const registered = host({ serial: 'N/A' });
     expect(decide({ byUuid: registered }, { serial: 'Default string', mac: 'x', ip: 'y' })).toMatchObject({
       code: 0,
@@ -160,14 +160,14 @@ describe('what a node says about itself', () => {
     expect(mismatch.save?.registrationStatus.text).toContain('Reported Serial Number is: N/A');
   });
 
-  test('registered by UUID alone: any serial is accepted', () => {
+  test('row: registered by UUID alone → any serial is accepted', () => {
     expect(decide({ byUuid: host({ serial: null }) }, { serial: 'WHATEVER1' })).toMatchObject({
       code: 0,
       state: 'ONBOARDED',
     });
   });
 
-  test('registered by serial alone: the UUID is learnt', () => {
+  test('row: registered by serial alone → the UUID is learnt', () => {
     const decision = decide({ bySerial: host({ uuid: null }) });
     expect(decision.save?.uuid).toBe(UUID);
   });
@@ -178,7 +178,7 @@ describe('what a node says about itself', () => {
     expect(decision.save).toMatchObject({ uuid: UUID, reportedSerial: 'ABC12345' });
   });
 
-  test('the MAC is kept byte for byte: it is the worker id (trap 4)', () => {
+  test('trap 4: the MAC is kept byte for byte, it is the worker id', () => {
     expect(decide(both(), { mac: '52-54-00-AA-bb-01' }).save?.reportedMac).toBe('52-54-00-AA-bb-01');
   });
 });

@@ -101,7 +101,7 @@ describe('microvisor (emf.md 5.2)', () => {
     expect(feature(SB_FDE)).toEqual({ LVM_SIZE: '0', ENABLE_ONLY_DMVERITY: 'false' });
   });
 
-  test('a path becomes an address of the local front, and «compressed» is a text', () => {
+  test('trap 11: a path becomes an address of the local front, and «compressed» is a text', () => {
     const definition = workflow('microvisor', {
       osType: 'IMMUTABLE',
       imageUrl: 'files-edge-orch/repository/microvisor/edge.raw.gz',

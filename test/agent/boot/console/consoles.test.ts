@@ -100,3 +100,25 @@ test('a console that takes nothing does not hold up the agent; what it missed is
   expect(text).toContain('line 0 x');
   expect(text).toMatch(/… \d+ lines left out, this console was too slow\r\nthe end\r\n$/);
 });
+
+test('a line that is printed while somebody types stands above the question, which is shown again with what was typed', async () => {
+  using box = machine('ttyS0');
+  const consoles = openConsoles(machineFiles(box.root), NO_ARGUMENTS);
+  consoles.write('ttyS0', 'Username: ');
+  consoles.write('ttyS0', 'ad');
+  consoles.print('eth0: link up');
+  consoles.write('ttyS0', 'a\r\n');
+  consoles.print('the end');
+  await consoles.flush();
+  expect(shown(box, 'ttyS0')).toBe('Username: ad\r\x1b[Keth0: link up\r\nUsername: ada\r\nthe end\r\n');
+});
+
+test('a question may be asked on a console that shows nothing else', async () => {
+  using box = machine('ttyS0');
+  box.file('/dev/ttyS1', '');
+  const consoles = openConsoles(machineFiles(box.root), NO_ARGUMENTS);
+  consoles.write('ttyS1', 'Username: ');
+  consoles.print('hello');
+  await consoles.flush();
+  expect(shown(box, 'ttyS1')).toBe('Username: ');
+});

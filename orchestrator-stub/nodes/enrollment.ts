@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { type JsonValue, toJson } from '@bufbuild/protobuf';
+import { type AgentAttributes, AgentAttributesSchema } from '../../protocol/generated/tink-current_pb.js';
+import type { SiteSettings } from '../site/settings.ts';
+import type { Database } from '../store/database.ts';
+import type { HostTable } from '../store/host-table.ts';
+import { resourceId } from '../store/identifiers.ts';
+import type { Template } from '../workflow/built-in.ts';
+import { defineWorkflow } from '../workflow/definition.ts';
+import type { Workflows } from '../workflow/workflows.ts';
+import { matchRule } from './enrollment-rules.ts';
+import { type Host, normalizeMac } from './host.ts';
+import type { Nodes } from './nodes.ts';
+import { MAC_PATTERN, newHost } from './registration.ts';
+import { makeRoomForUnknown } from './unknown-machines.ts';
+
+export interface EnrollmentOptions {
+  database: Database;
+  hosts: HostTable;
+  nodes: Nodes;
+  workflows: Workflows;
+  template: (name: string) => Template;
+  settings: () => SiteSettings;
+  projectId: string;
+  now: () => Date;
+}
+
+/** Who asks for work in the current dialect, and what it says about itself. */
+export interface AskingAgent {
+  agentId: string;
+  /** The host its token belongs to, where tokens are asked for. */
+  hostId: string | undefined;
+  attributes: AgentAttributes | undefined;
+}
+
+/** Why an agent is not enrolled. */
+export type NotEnrolled = 'off' | 'disabled-for-host' | 'no-rule' | 'has-workflow';
+
+const ID_CHARACTERS = 63;
+
+/** Today's Tinkerbell: agents tell their attributes with every question, and may get a workflow by rule (tinkerbell.md 7). */
+export class Enrollment {
+  readonly #options: EnrollmentOptions;
+  /** What each host's agent said last: the same again is not written again. */
+  readonly #known = new Map<string, string>();
+
+  constructor(options: EnrollmentOptions) {
+    this.#options = options;
+  }
+
+  /** Keeps what the agent says about its machine, if the machine is known here. */
+  notice({ agentId, hostId, attributes }: AskingAgent): void {
+    if (!attributes) return;
+    const document = toJson(AgentAttributesSchema, attributes);
+    const digest = createHash('sha1').update(JSON.stringify(document)).digest('base64');
+    if (this.#known.get(agentId) === digest) return;
+    const host = this.#hostOf(agentId, hostId);
+    if (!host) return;
+    this.#options.hosts.saveAttributes(host.id, document, this.#options.now());
+    this.#known.set(agentId, digest);
+  }
+
+  /** Gives an agent that has no workflow one by the site's rules. Undefined: it has one now. */
+  enroll({ agentId, hostId, attributes }: AskingAgent): NotEnrolled | undefined {
+    const { database, nodes, hosts, workflows, settings, now, projectId } = this.#options;
+    const { autoEnrollment, enrollmentRules, maxUnknownMachines } = settings();
+    if (!autoEnrollment) return 'off';
+    const known = this.#hostOf(agentId, hostId);
+    if (known?.mayEnroll === false) return 'disabled-for-host';
+    const document: JsonValue = attributes ? toJson(AgentAttributesSchema, attributes) : {};
+    const rule = matchRule(enrollmentRules, document);
+    if (!rule) return 'no-rule';
+    const id = `enrollment-${agentId.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`.slice(0, ID_CHARACTERS);
+    if (workflows.find(id)) return 'has-workflow';
+    database.transaction(() => {
+      if (!known) makeRoomForUnknown(hosts, maxUnknownMachines, now());
+      const host: Host = known ?? {
+        ...newHost(resourceId('host'), projectId, now()),
+        name: agentId,
+        mac: MAC_PATTERN.test(agentId) ? normalizeMac(agentId) : null,
+        reportedMac: agentId,
+      };
+      hosts.save(host);
+      hosts.saveAttributes(host.id, document, now());
+      if (!known) nodes.tell(host, 'discovered');
+      workflows.add(
+        defineWorkflow({
+          id,
+          hostId: host.id,
+          generation: 0,
+          template: this.#options.template(rule.template),
+          data: { device_1: agentId, DeviceInfoHwMacID: agentId, worker_id: agentId },
+          now: now(),
+        }),
+      );
+    });
+    return undefined;
+  }
+
+  #hostOf(agentId: string, hostId: string | undefined): Host | undefined {
+    const { hosts } = this.#options;
+    return hostId === undefined ? hosts.byMac(normalizeMac(agentId)) : hosts.byId(hostId);
+  }
+}

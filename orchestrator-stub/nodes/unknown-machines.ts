@@ -1,0 +1,19 @@
+import { KindlingError } from '../../protocol/error.ts';
+import type { HostTable } from '../store/host-table.ts';
+
+/** A machine that showed itself once and was never registered is forgotten after this, when the room is needed. */
+const FORGOTTEN_AFTER_MS = 30 * 24 * 3600 * 1000;
+
+/**
+ * Makes sure that one more machine nobody registered may be remembered. Anyone on the network can make up machines: without a
+ * bound they would fill the disk. Throws KND_NODE_LIMIT; machines that are registered or already known are not concerned.
+ */
+export function makeRoomForUnknown(hosts: HostTable, limit: number, now: Date): void {
+  if (hosts.countUnknown() < limit) return;
+  hosts.forgetUnseenSince(new Date(now.getTime() - FORGOTTEN_AFTER_MS));
+  if (hosts.countUnknown() < limit) return;
+  throw new KindlingError(
+    'KND_NODE_LIMIT',
+    `the site remembers ${limit} machines nobody registered, and this would be one more`,
+  );
+}

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { waitFor } from '../../../../agent/system/wait.ts';
+import { startStub } from '../../../../orchestrator-stub/serve.ts';
+import { bootMachine } from '../../../qemu/machine.ts';
+import { microOsKernel } from '../../../qemu/micro-os.ts';
+import { makeFolder, removeFolder } from '../../../qemu/processes.ts';
+
+const patience = { timeoutMs: 150_000 };
+const PASSWORD = 'correcthorse';
+
+test('a node nobody registered asks on both serial consoles; who signs in first brings it in, and no password is seen', async () => {
+  const stateFolder = makeFolder('sign-in-test');
+  const stub = await startStub({
+    stateFolder,
+    host: '127.0.0.1',
+    port: false,
+    plainPort: 0,
+    user: { name: 'ada', password: PASSWORD },
+  });
+  try {
+    const server = `http://10.0.2.2:${new URL(stub.urls.http).port}`;
+    await using machine = await bootMachine({
+      name: 'sign-in',
+      memoryMb: 384,
+      secondSerial: true,
+      nics: [{ model: 'virtio' }],
+      smbios: { serial: 'SIGNIN1' },
+      kernel: await microOsKernel({ cmdline: `console=ttyS1,115200 kindling.server=${server}` }),
+    });
+    const first = machine.console;
+    const second = machine.secondConsole;
+    await Promise.all([first.waitFor(/^Username: $/, patience), second.waitFor(/^Username: $/, patience)]);
+
+    // Half an answer on one console: log lines do not tear it apart.
+    first.type('some');
+    await first.waitFor(/^Username: some$/, patience);
+    const torn = first.mark();
+    await first.waitFor(/waiting for onboarding at .* since \d+ s/, { ...patience, after: torn });
+    await first.waitFor(/^Username: some$/, { ...patience, after: torn });
+
+    second.type('ada\r');
+    await second.waitFor(/^Password: $/, patience);
+    second.type('mistyped\r');
+    await second.waitFor(/KND_SIGN_IN_REFUSED/, patience);
+    const again = second.mark();
+    await second.waitFor(/^Username: $/, { ...patience, after: again });
+    second.type('ada\r');
+    await second.waitFor(/^Password: $/, { ...patience, after: again });
+    second.type(`${PASSWORD}\r`);
+    await second.waitFor(/^Username, Password received: Processing$/, { ...patience, after: again });
+
+    await first.waitFor(/waiting for a workflow/, patience);
+    const node = await waitFor(
+      async () => {
+        const response = await fetch(`${stub.urls.http}/api/v1/nodes/SIGNIN1`);
+        const shown = (await response.json()) as { currentState: string };
+        return shown.currentState === 'ONBOARDED' ? shown : undefined;
+      },
+      { name: 'the node on the server', timeoutMs: 30_000 },
+    );
+    expect(node).toMatchObject({ serial: 'SIGNIN1' });
+    for (const console of [first, second]) {
+      expect(console.text).not.toContain(PASSWORD);
+      expect(console.text).not.toContain('mistyped');
+    }
+  } finally {
+    await stub.close();
+    removeFolder(stateFolder);
+  }
+});
