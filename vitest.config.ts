@@ -3,10 +3,10 @@ import { defineConfig } from 'vitest/config';
 // Three kinds of test, told apart by the file name, run in this order:
 //   *.test.ts              unit: no root, no devices, whole set under a minute
 //   *.integration.test.ts  real sockets, loop devices, network namespaces; root; one file at a time
-//   *.qemu.test.ts         boots virtual machines; one file at a time
+//   *.qemu.test.ts         boots virtual machines, each busy on one core; two files at a time
 // Real devices and machines share two cores with whatever else runs: what misses a deadline is tried once more, and the
 // report says so. What fails twice is broken.
-const onRealThings = { fileParallelism: false, maxWorkers: 1, retry: 1 };
+const retry = 1;
 
 export default defineConfig({
   test: {
@@ -27,7 +27,9 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 300_000,
           sequence: { groupOrder: 1 },
-          ...onRealThings,
+          fileParallelism: false,
+          maxWorkers: 1,
+          retry,
         },
       },
       {
@@ -37,7 +39,8 @@ export default defineConfig({
           testTimeout: 300_000,
           hookTimeout: 600_000,
           sequence: { groupOrder: 2 },
-          ...onRealThings,
+          maxWorkers: 2,
+          retry,
         },
       },
     ],
