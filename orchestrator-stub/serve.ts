@@ -23,6 +23,7 @@ import { Database } from './store/database.ts';
 import { DocumentTable } from './store/document-table.ts';
 import { HostTable } from './store/host-table.ts';
 import { LogTable } from './store/log-table.ts';
+import { RecoveryKeyTable } from './store/recovery-key-table.ts';
 import { WorkflowTable } from './store/workflow-table.ts';
 import type { Template } from './workflow/built-in.ts';
 import { Templates } from './workflow/templates.ts';
@@ -97,6 +98,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   const database = new Database(join(stateFolder, 'kindling.sqlite'));
   const hosts = new HostTable(database);
   const logs = new LogTable(database);
+  const recoveryKeys = new RecoveryKeyTable(database);
   const profiles = new DocumentTable<Profile>(database, 'profiles');
   const settings = new Settings(new DocumentTable<SiteSettings>(database, 'settings'));
   const templates = new Templates(new DocumentTable<Template>(database, 'templates'));
@@ -184,6 +186,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     nodes,
     hosts,
     logs,
+    recoveryKeys,
     provisioning,
     workflows,
     templates,

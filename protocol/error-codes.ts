@@ -175,6 +175,18 @@ export const ERROR_CODES = {
     meaning: 'The target disk has no EFI system partition, so UEFI firmware cannot boot it.',
     hint: 'Write an image that has one, or boot the machine by BIOS.',
   },
+  KND_ESCROW_FAILED: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The recovery key of a disk that is to be encrypted was not accepted; nothing was encrypted.',
+    hint: 'Check that the machine reaches the address and that it answers with 2xx; then run the action again.',
+  },
+  KND_ESCROW_NONE: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A disk is to be encrypted, but nobody would have its recovery key; nothing was touched.',
+    hint: 'Set KINDLING_ESCROW_URL, or KINDLING_ESCROW=none to go without.',
+  },
   KND_FILE_FETCH: {
     exit: 1,
     retryable: true,
@@ -295,6 +307,24 @@ export const ERROR_CODES = {
     retryable: false,
     meaning: 'Secure Boot is on where the profile wants it off, or off where it wants it on.',
     hint: 'Change it in the firmware set-up, or choose a profile that fits.',
+  },
+  KND_TPM_FAILED: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The TPM refused a command.',
+    hint: 'See the message; a TPM whose owner has a password, or that is locked out, must be cleared in the firmware set-up.',
+  },
+  KND_TPM_KEY_LOST: {
+    exit: 4,
+    retryable: false,
+    meaning: 'A disk was encrypted in part by an earlier run, and the TPM does not hold the key any more.',
+    hint: 'Write the image again and start over; nothing was ever used on this disk.',
+  },
+  KND_TPM_NONE: {
+    exit: 3,
+    retryable: false,
+    meaning: 'Full disk encryption needs a TPM 2.0 and the machine shows none.',
+    hint: 'Switch it on in the firmware set-up, or choose a profile without encryption.',
   },
   KND_UPLOAD_FAILED: {
     exit: 1,

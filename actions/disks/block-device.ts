@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open, readdir, readFile, realpath } from 'node:fs/promises';
+import { type FileHandle, open, readdir, readFile, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
 
@@ -25,7 +25,7 @@ export class BlockDevice implements AsyncDisposable {
   }
 
   static async open(devicePath: string): Promise<BlockDevice> {
-    const name = path.basename(await realpath(devicePath));
+    const name = await kernelName(devicePath);
     const sectors = Number(await readFile(`/sys/class/block/${name}/size`, 'utf8'));
     const handle = await open(devicePath, constants.O_RDWR | constants.O_EXCL | constants.O_DIRECT).catch(
       async (cause: NodeJS.ErrnoException) => {
@@ -132,6 +132,15 @@ function alignedBuffer(bytes: number): Buffer {
 }
 
 const roundUp = (bytes: number) => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
+
+/** By device number, not by path: without udev /dev/mapper/root is a device node of its own and no link to dm-0. */
+async function kernelName(devicePath: string): Promise<string> {
+  const { rdev } = await stat(devicePath);
+  // <sys/sysmacros.h>: the number is split in four.
+  const major = (rdev >>> 8) & 0xfff;
+  const minor = (rdev & 0xff) | ((rdev >>> 12) & 0xfff00);
+  return path.basename(await realpath(`/sys/dev/block/${major}:${minor}`));
+}
 
 async function whoUses(name: string): Promise<string> {
   const mounts = (await readFile('/proc/mounts', 'utf8'))

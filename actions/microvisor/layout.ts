@@ -1,6 +1,7 @@
 import { KindlingError } from '../../protocol/error.ts';
 import { usableRange } from '../../protocol/partition-table/gpt-encode.ts';
 import type { PartitionEntry } from '../../protocol/partition-table/table.ts';
+import { LUKS_HEADER_BYTES } from '../encryption/luks.ts';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
@@ -21,6 +22,8 @@ export interface LayoutRequest {
   /** Other disks that can take data. */
   otherDisks: number;
   lvmGigabytes: number;
+  /** The layout with full disk encryption: room for headers, a partition for trusted compute, no small scheme. */
+  isEncrypted?: boolean;
   newGuid: () => string;
 }
 
@@ -49,23 +52,27 @@ export function planMicrovisorLayout(request: LayoutRequest): MicrovisorLayout {
       `the disk has ${Math.floor(request.sizeBytes / GIB)} GiB, two slots need 32`,
     );
   }
-  const isSmall = request.sizeBytes <= SMALL_DISK;
+  const isEncrypted = request.isEncrypted ?? false;
+  const isSmall = request.sizeBytes <= SMALL_DISK && !isEncrypted;
   const ramGib = request.ramBytes / GIB;
   const swapGib =
     request.otherDisks === 0
       ? Math.max(1, Math.round(Math.sqrt(ramGib)))
       : Math.min(128, Math.max(1, ramGib / 2));
-  const rootBytes = Math.max(4096 * MIB, root.sizeBytes);
+  // A header goes before the data.
+  const headerBytes = isEncrypted ? LUKS_HEADER_BYTES : 0;
+  const rootBytes = Math.max(4096 * MIB, toMib(root.sizeBytes + headerBytes + MIB - 1));
   const lvmBytes = request.otherDisks === 0 && request.lvmGigabytes >= 1 ? request.lvmGigabytes * GIB : 0;
   const tail = [
-    { number: 4, partLabel: 'hashmap_a', sizeBytes: 100 * MIB, type: LINUX },
-    { number: 5, partLabel: 'hashmap_b', sizeBytes: 100 * MIB, type: LINUX },
-    { number: 6, partLabel: 'rootfs_b', sizeBytes: rootBytes, type: root.type },
-    { number: 7, partLabel: 'roothash', sizeBytes: 50 * MIB, type: LINUX },
-    { number: 8, partLabel: 'swap', sizeBytes: isSmall ? 4096 * MIB : toMib(swapGib * GIB), type: SWAP },
-    { number: 9, partLabel: 'reserved', sizeBytes: isSmall ? 3072 * MIB : 5120 * MIB, type: LINUX },
-    ...(lvmBytes > 0 ? [{ number: 10, partLabel: 'lvm', sizeBytes: lvmBytes, type: LVM }] : []),
-  ];
+    { partLabel: 'hashmap_a', sizeBytes: 100 * MIB, type: LINUX },
+    { partLabel: 'hashmap_b', sizeBytes: 100 * MIB, type: LINUX },
+    { partLabel: 'rootfs_b', sizeBytes: rootBytes, type: root.type },
+    { partLabel: 'roothash', sizeBytes: 50 * MIB, type: LINUX },
+    { partLabel: 'swap', sizeBytes: isSmall ? 4096 * MIB : toMib(swapGib * GIB), type: SWAP },
+    ...(isEncrypted ? [{ partLabel: 'tep', sizeBytes: 14_336 * MIB, type: LINUX }] : []),
+    { partLabel: 'reserved', sizeBytes: isSmall ? 3072 * MIB : 5120 * MIB, type: LINUX },
+    ...(lvmBytes > 0 ? [{ partLabel: 'lvm', sizeBytes: lvmBytes, type: LVM }] : []),
+  ].map((part, index) => ({ number: index + 4, ...part }));
 
   // From the end of the disk, so that the state partition gets whatever is left in the middle.
   let end = toMib(usableRange(request).end);
@@ -76,17 +83,19 @@ export function planMicrovisorLayout(request: LayoutRequest): MicrovisorLayout {
   }
   const persistentStart = toMib(root.startBytes + rootBytes + MIB - 1);
   const persistent = { ...oldPersistent, startBytes: persistentStart, sizeBytes: end - persistentStart };
-  if (persistent.sizeBytes < oldPersistent.sizeBytes) {
+  if (persistent.sizeBytes < oldPersistent.sizeBytes + headerBytes) {
     throw new KindlingError(
       'KND_DISK_TOO_SMALL',
       'no room is left for the state partition beside two slots and LVM_SIZE',
     );
   }
-  const reserved = placed.find(({ number }) => number === 9);
-  if (!reserved || reserved.sizeBytes < oldPersistent.sizeBytes + MIB) {
+  const reserved = placed.find(({ partLabel }) => partLabel === 'reserved');
+  // With encryption the root goes through it too.
+  const largest = Math.max(oldPersistent.sizeBytes, isEncrypted ? root.sizeBytes : 0);
+  if (!reserved || reserved.sizeBytes < largest + MIB) {
     throw new KindlingError(
       'KND_DISK_TOO_SMALL',
-      'the state partition of the image does not fit the reserved one',
+      'the partitions of the image do not fit the reserved one, through which they are moved',
     );
   }
   return {

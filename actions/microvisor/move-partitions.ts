@@ -1,15 +1,14 @@
-import { createHash } from 'node:crypto';
 import { KindlingError } from '../../protocol/error.ts';
-import { encodeGpt } from '../../protocol/partition-table/gpt-encode.ts';
 import type { BlockDevice } from '../disks/block-device.ts';
+import { writeTable } from '../disks/installed-disk.ts';
+import { type CopyContext, copyRange } from './copy-range.ts';
 import type { MicrovisorLayout } from './layout.ts';
-import { readJournal, writeJournal } from './move-journal.ts';
+import { type MoveJournal, readJournal, writeJournal } from './move-journal.ts';
 
-const PIECE = 4 * 2 ** 20;
-
-interface MoveContext {
-  signal: AbortSignal;
-  onProgress(stage: string, percent: number): void;
+interface TableState {
+  diskGuid: string;
+  sectorBytes: number;
+  isMoved: boolean;
 }
 
 /**
@@ -19,10 +18,28 @@ interface MoveContext {
 export async function moveToLayout(
   device: BlockDevice,
   layout: MicrovisorLayout,
-  table: { diskGuid: string; sectorBytes: number; isMoved: boolean },
-  context: MoveContext,
+  table: TableState,
+  context: CopyContext,
 ): Promise<void> {
-  const { oldPersistent, persistent, reserved } = layout;
+  const { persistent, reserved } = layout;
+  const journal = await moveOut(device, layout, table, context);
+  if (journal.step !== 'copied') return;
+  const from = { device, offset: reserved.startBytes };
+  const to = { device, offset: persistent.startBytes };
+  const sha256 = await copyRange(from, to, journal.bytes, 'copying the state partition back', context);
+  if (sha256 !== journal.sha256) throw notWhatWasCopied(device.path);
+  await writeJournal(device, reserved, { ...journal, step: 'restored' });
+}
+
+/** The first half: the state partition is in «reserved», and the table is the new one. Gives the journal, which says what is left to do. */
+export async function moveOut(
+  device: BlockDevice,
+  layout: MicrovisorLayout,
+  table: TableState,
+  context: CopyContext,
+  keyId?: string,
+): Promise<MoveJournal> {
+  const { oldPersistent, reserved } = layout;
   // Before the table has changed, a journal can only be one of an earlier installation on this disk: it says nothing about this one.
   let journal = table.isMoved ? await readJournal(device, reserved) : undefined;
   if (!journal) {
@@ -32,63 +49,28 @@ export async function moveToLayout(
         'the disk has the new layout, but nothing says where its state partition is; write the image again',
       );
     }
-    const sha256 = await copy(
-      device,
-      oldPersistent.startBytes,
-      reserved.startBytes,
-      oldPersistent.sizeBytes,
-      context,
+    const { startBytes, sizeBytes } = oldPersistent;
+    const sha256 = await copyRange(
+      { device, offset: startBytes },
+      { device, offset: reserved.startBytes },
+      sizeBytes,
       'copying the state partition out',
+      context,
     );
-    journal = { step: 'copied', bytes: oldPersistent.sizeBytes, sha256 };
+    journal = {
+      step: 'copied',
+      bytes: sizeBytes,
+      sha256,
+      oldStartBytes: startBytes,
+      usedBytes: sizeBytes,
+      ...(keyId ? { keyId } : {}),
+    };
     await writeJournal(device, reserved, journal);
   }
-  if (!table.isMoved) {
-    const bootCode = await device.readAt(0, 440);
-    for (const { offset, bytes } of encodeGpt({
-      ...table,
-      sizeBytes: device.sizeBytes,
-      partitions: layout.partitions,
-      bootCode,
-    })) {
-      await device.writeAt(offset, bytes);
-    }
-    await device.sync();
-  }
-  if (journal.step === 'copied') {
-    const sha256 = await copy(
-      device,
-      reserved.startBytes,
-      persistent.startBytes,
-      journal.bytes,
-      context,
-      'copying the state partition back',
-    );
-    if (sha256 !== journal.sha256) {
-      throw new KindlingError(
-        'KND_DISK_IO',
-        `${device.path} did not give the state partition back as it was copied out`,
-      );
-    }
-    await writeJournal(device, reserved, { ...journal, step: 'restored' });
-  }
+  if (!table.isMoved) await writeTable(device, { ...table, partitions: layout.partitions });
+  return journal;
 }
 
-async function copy(
-  device: BlockDevice,
-  from: number,
-  to: number,
-  length: number,
-  { signal, onProgress }: MoveContext,
-  stage: string,
-): Promise<string> {
-  const hash = createHash('sha256');
-  for (let done = 0; done < length; done += PIECE) {
-    signal.throwIfAborted();
-    const piece = await device.readAt(from + done, Math.min(PIECE, length - done));
-    hash.update(piece);
-    await device.writeAt(to + done, piece);
-    onProgress(stage, (done / length) * 100);
-  }
-  return hash.digest('hex');
+export function notWhatWasCopied(devicePath: string): KindlingError {
+  return new KindlingError('KND_DISK_IO', `${devicePath} did not give back what was copied to it`);
 }

@@ -1,19 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { access, appendFile, mkdir, readFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import path from 'node:path';
-import { waitFor } from '../../agent/system/wait.ts';
 import type { Disk } from '../../protocol/inventory.ts';
-import { encodeGpt } from '../../protocol/partition-table/gpt-encode.ts';
-import { readPartitionTable } from '../../protocol/partition-table/read.ts';
 import { type ActionContext, defineAction } from '../action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
-import { whyNever, whyNotByItself } from '../disks/choose-target.ts';
-import { findTargetDisk, SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
+import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
+import { findInstalledDisk, readTable, rereadPartitions, writeTable } from '../disks/installed-disk.ts';
 import { partitionPath } from '../disks/partition-paths.ts';
 import { findRootPartition } from '../disks/root-partition.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
+import { useOtherDisks } from '../volume-groups/data-disks.ts';
+import { makeVolumeGroup } from '../volume-groups/volume-group.ts';
 import { installKernel, kernelFor } from './kernel.ts';
 import { planUbuntuLayout, type UbuntuLayout, UNFINISHED } from './layout.ts';
 
@@ -44,18 +43,12 @@ export const kernelupgrd = defineAction({
     'On a disk that is too small for the root, swap and data, and on encrypted ones, the partitions are left alone. The kernel is installed with the package manager of the installed system, so that needs its repositories (and the proxy of /etc/apt/apt.conf); systems other than Ubuntu keep theirs.',
   ],
   async run(variables, context) {
-    const { disk, disks } = await findTargetDisk(context, {
-      device: variables.DEST_DISK,
-      selector: variables.KINDLING_DISK,
-    });
+    const { disk, others } = await findInstalledDisk(context, variables);
     const root = findRootPartition(disk);
-    const otherDisks = disks.filter(
-      (other) => other !== disk && !whyNever(other) && !whyNotByItself(other),
-    ).length;
     const { layout, diskGuid } = await planFor(
       disk,
       root.number,
-      otherDisks,
+      others.length,
       variables.LVM_SIZE,
       variables.ROOTFS_SIZE_GB,
     );
@@ -63,6 +56,7 @@ export const kernelupgrd = defineAction({
     context.log('info', text);
     if (context.isDryRun) return { summary: `would change ${disk.path}; ${text}` };
     if (layout.kind === 'split') await split(disk, layout, diskGuid, context);
+    if (layout.kind !== 'leave') await useOtherDisks(context, others);
 
     const mounted = await mountFilesystem(context, root.path, { fsType: 'ext4' });
     const osRelease = await readFile(await pathInRoot(mounted.target, '/etc/os-release'), 'utf8').catch(
@@ -86,12 +80,7 @@ async function planFor(
   lvmGigabytes: number,
   rootGigabytes: number,
 ) {
-  await using device = await BlockDevice.open(disk.path);
-  const table = await readPartitionTable(
-    device.readAt.bind(device),
-    device.sizeBytes,
-    disk.logicalSectorBytes,
-  );
+  const table = await readTable(disk);
   const isEncrypted = disk.partitions.some(({ signatures }) =>
     signatures.some(({ type }) => type === 'crypto_LUKS'),
   );
@@ -100,7 +89,7 @@ async function planFor(
     : table?.kind !== 'gpt'
       ? { kind: 'leave', reason: 'the disk has no GUID partition table' }
       : planUbuntuLayout({
-          sizeBytes: device.sizeBytes,
+          sizeBytes: disk.sizeBytes,
           sectorBytes: disk.logicalSectorBytes,
           partitions: table.partitions,
           rootNumber,
@@ -123,43 +112,22 @@ async function split(
   const at = ({ number }: { number: number }) => partitionPath(disk.path, number);
   const write = async (partitions: typeof layout.partitions) => {
     await using device = await BlockDevice.open(disk.path);
-    const bootCode = await device.readAt(0, 440);
-    const pieces = encodeGpt({
-      diskGuid,
-      sectorBytes: disk.logicalSectorBytes,
-      sizeBytes: device.sizeBytes,
-      partitions,
-      bootCode,
-    });
-    for (const { offset, bytes } of pieces) await device.writeAt(offset, bytes);
-    await device.sync();
+    await writeTable(device, { diskGuid, sectorBytes: disk.logicalSectorBytes, partitions });
   };
   // Under other names until everything is in place, so that a run after a kill starts over instead of finding it «done already».
   await write(
     layout.partitions.map((part) => (part === layout.data ? { ...part, partLabel: UNFINISHED } : part)),
   );
-  await context.run('blockdev', ['--rereadpt', disk.path]);
-  await waitFor(
-    () =>
-      access(at(layout.data)).then(
-        () => true,
-        () => undefined,
-      ),
-    {
-      name: `the partitions of ${disk.path}`,
-      timeoutMs: 20_000,
-      signal: context.signal,
-      code: 'KND_PARTITIONS_MISSING',
-    },
+  await rereadPartitions(
+    context,
+    disk,
+    layout.partitions.map(({ number }) => number),
   );
   await context.run('e2fsck', ['-fp', at(layout.root)], { okExitCodes: [0, 1] });
   await context.run('resize2fs', [at(layout.root)]);
   await context.run('mke2fs', ['-q', '-F', '-t', 'ext4', '-L', 'data_persistent', at(layout.data)]);
   await context.run('mkswap', [at(layout.swap)]);
-  if (layout.lvm) {
-    await context.run('lvm', ['pvcreate', '-ff', '-y', at(layout.lvm)]);
-    await context.run('lvm', ['vgcreate', 'lvmvg', at(layout.lvm)]);
-  }
+  if (layout.lvm) await makeVolumeGroup(context, 'lvmvg', [at(layout.lvm)]);
   await fillFstab(layout, at, context);
   await write(layout.partitions);
   await context.run('blockdev', ['--rereadpt', disk.path]);

@@ -48,14 +48,17 @@ export const TOOLS: Record<Profile, readonly Tools[]> = {
       reason: 'LUKS, dm-verity, dm-integrity',
     },
     {
-      package: 'tpm2-tools',
-      files: ['usr/bin/tpm2'],
-      reason: 'seals keys to the TPM («tpm2 create …»; one program with many commands)',
+      package: 'tpm2-initramfs-tool',
+      files: ['usr/bin/tpm2-initramfs-tool'],
+      reason: 'seals the key of an encrypted disk to the TPM, where EMF’s systems look for it',
     },
     {
       package: 'libtss2-tcti-device0',
-      files: ['usr/lib/x86_64-linux-gnu/libtss2-tcti-device.so.0'],
-      reason: 'how tpm2 reaches /dev/tpmrm0; loaded by name at run time, so nothing asks for it',
+      files: [
+        'usr/lib/x86_64-linux-gnu/libtss2-tcti-device.so.0',
+        'usr/lib/x86_64-linux-gnu/libtss2-tcti-device.so.0.0.0',
+      ],
+      reason: 'how that reaches /dev/tpmrm0; loaded by name at run time, so nothing asks for it',
     },
     {
       package: 'lvm2',
@@ -106,10 +109,8 @@ export const LIBRARY_PACKAGES: Record<Profile, readonly string[]> = {
     ...['libseccomp2', 'libyajl2'], // crun
     ...['libnvme1', 'libdbus-1-3'], // nvme-cli
     ...['libinih1', 'liburcu8'], // xfsprogs
-    ...['libtss2-esys-3.0.2-0', 'libtss2-mu0', 'libtss2-rc0', 'libtss2-sys1', 'libtss2-tctildr0'], // tpm2-tools, and
-    ...['libcurl3-gnutls', 'libnghttp2-14', 'libidn2-0', 'libunistring2', 'librtmp1', 'libssh2-1', 'libpsl5'], // what its
-    ...['libgssapi-krb5-2', 'libkrb5-3', 'libk5crypto3', 'libkrb5support0', 'libkeyutils1'], // curl wants
-    ...['libldap-2.5-0', 'libsasl2-2', 'libbrotli1'],
+    ...['libtss2-esys-3.0.2-0', 'libtss2-mu0', 'libtss2-sys1'], // tpm2-initramfs-tool
+    ...['libidn2-0', 'libunistring2'], // gnutls
     ...['libglib2.0-0', 'liburing2', 'libfuse3-3', 'libnuma1'], // qemu-utils
     ...['libgnutls30', 'libnettle8', 'libhogweed6', 'libgmp10', 'libp11-kit0', 'libtasn1-6', 'libffi8'],
   ],
@@ -166,9 +167,10 @@ export const MODULES: Record<Profile, readonly Modules[]> = {
   full: [
     { modules: ['dm_mod', 'dm_crypt', 'dm_verity', 'dm_integrity'], reason: 'encrypted and verified disks' },
     {
-      modules: ['aesni_intel', 'xts', 'sha256_ssse3', 'sha512_ssse3', 'algif_skcipher'],
+      modules: ['aesni_intel', 'xts', 'ecb', 'sha256_ssse3', 'sha512_ssse3', 'algif_skcipher'],
       reason: 'their ciphers, fast',
     },
+    { modules: ['tpm_tis', 'tpm_crb'], reason: 'the TPM that keeps the key' },
     { modules: ['dm_thin_pool', 'dm_snapshot', 'dm_mirror', 'dm_raid'], reason: 'logical volumes' },
     { modules: ['raid0', 'raid1', 'raid10', 'raid456'], reason: 'software RAID' },
     { modules: ['nbd'], reason: 'qcow2 images as disks (qemu-nbd)' },

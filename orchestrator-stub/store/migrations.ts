@@ -93,6 +93,14 @@ const STEPS: readonly string[] = [
     reported_at TEXT NOT NULL
   ) STRICT;
   `,
+  `
+  CREATE TABLE recovery_keys (
+    host_id TEXT NOT NULL REFERENCES hosts (id) ON DELETE CASCADE,
+    key_id TEXT NOT NULL,
+    document TEXT NOT NULL,
+    PRIMARY KEY (host_id, key_id)
+  ) STRICT;
+  `,
 ];
 
 /** Brings the file to the newest layout, one transaction per step. */

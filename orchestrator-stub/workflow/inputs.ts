@@ -81,6 +81,9 @@ export function templateData(inputs: WorkflowInputs): { [key: string]: Value } {
     CustomConfigsSplitCommand: quoteGo(SPLIT_COMMAND),
     InstallerScript: quoteGo(profile.installerScript ?? DEFAULT_INSTALLER),
     OsResourceID: profile.name,
+    // Ours: where the recovery key of an encrypted disk goes, and whom to trust there. Other agents ignore the variable.
+    KindlingEscrowUrl: `${settings.publicUrl ?? inputs.origin}/api/v1/recovery-keys/${inputs.instance.firstBootKey}`,
+    KindlingCaCert: Buffer.from(inputs.ca).toString('base64'),
     // Tinkerbell's own names, for templates that come from there.
     device_1: host.reportedMac ?? '',
     Hardware: hardware(inventory),

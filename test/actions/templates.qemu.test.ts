@@ -72,8 +72,8 @@ describe('the actions of the microvisor template', () => {
     });
     const refused = await shell.action('fde_dmv', { LVM_SIZE: '', ENABLE_ONLY_DMVERITY: 'false' });
     expect(refused).toMatchObject({
-      exitCode: 4,
-      output: expect.stringContaining('KND_ENCRYPTION_UNSUPPORTED'),
+      exitCode: 2,
+      output: expect.stringContaining('KND_ESCROW_NONE'),
     });
     await done('fde_dmv', { LVM_SIZE: '', ENABLE_ONLY_DMVERITY: 'true' });
     await done('efibootset');

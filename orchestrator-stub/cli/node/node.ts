@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { z } from 'zod';
 import type { LogLineSchema, NodeView } from '../../http/api/node-schemas.ts';
+import type { StoredKeySchema } from '../../http/api/recovery-key-routes.ts';
 import { type ConnectionOptions, ServerConnection, withConnection } from '../server-connection.ts';
 import { formatTable } from '../table.ts';
 import { importNodes } from './import.ts';
@@ -75,6 +76,9 @@ export function defineNode(command: Command): void {
     .option('-f, --follow', 'and go on as lines come in')
     .action(logs);
   withConnection(
+    command.command('recovery-key <node>').description('what opens its encrypted disks without the TPM'),
+  ).action(recoveryKey);
+  withConnection(
     command.command('deauthorise <node>').description('its credentials stop working at once'),
   ).action((node: string, options: ConnectionOptions) =>
     act(node, options, 'POST', '/deauthorise', undefined, 'is deauthorised'),
@@ -111,6 +115,18 @@ async function register(options: RegisterOptions): Promise<void> {
 async function remove(node: string, options: ConnectionOptions): Promise<void> {
   await new ServerConnection(options).call('DELETE', pathOf(node));
   if (options.output === 'table') console.log(`${node} is forgotten`);
+}
+
+async function recoveryKey(node: string, options: ConnectionOptions): Promise<void> {
+  const { keys } = await new ServerConnection(options).call<{ keys: z.output<typeof StoredKeySchema>[] }>(
+    'GET',
+    `${pathOf(node)}/recovery-keys`,
+  );
+  if (options.output === 'json') console.log(JSON.stringify(keys, null, 2));
+  else if (keys.length === 0) console.log(`${node} has no encrypted disk that we know of`);
+  else
+    for (const { keyId, recoveryKey: key, receivedAt } of keys)
+      console.log(`${keyId}  ${receivedAt}  ${key}`);
 }
 
 async function logs(

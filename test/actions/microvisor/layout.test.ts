@@ -74,6 +74,23 @@ describe('the layout with two slots', () => {
     ).not.toThrow();
   });
 
+  it('with encryption has a partition for trusted compute, and swap by the memory even on a small disk', () => {
+    const layout = sizes({ sizeBytes: 64 * GIB, isEncrypted: true, lvmGigabytes: 5 });
+    expect(layout).toMatchObject({ '9 tep': 14_336, '10 reserved': 5120, '11 lvm': 5120 });
+    expect(layout['8 swap']).toBe(4096);
+  });
+
+  it('with encryption leaves room for the header before a root that fills its slot', () => {
+    const big = image.map((part) =>
+      part.number === 2
+        ? { ...part, sizeBytes: 4500 * MIB }
+        : part.number === 3
+          ? { ...part, startBytes: part.startBytes + 4500 * MIB }
+          : part,
+    );
+    expect(sizes({ isEncrypted: true, partitions: big })['2 rootfs']).toBe(4516);
+  });
+
   it('uses a 2 TB disk to its end, not to the gigabyte that fdisk prints', () => {
     const { partitions } = plan({ sizeBytes: 2_000_398_934_016 });
     const end = Math.max(...partitions.map((each) => each.startBytes + each.sizeBytes));

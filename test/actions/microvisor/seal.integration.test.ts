@@ -21,7 +21,11 @@ describe('the seal of a root', () => {
       await execa('mke2fs', ['-q', '-t', 'ext4', '-b', '4096', loop.device, `${mebibytes}M`]);
       const hashes = { startBytes: 48 * MIB, sizeBytes: 8 * MIB };
       const device = await BlockDevice.open(loop.device);
-      const rootHash = await sealRoot(device, { startBytes: 0, sizeBytes: 48 * MIB }, hashes, context);
+      const rootHash = await sealRoot(
+        { device, startBytes: 0, sizeBytes: 48 * MIB },
+        { device, ...hashes },
+        context,
+      );
       await device[Symbol.asyncDispose]();
 
       const { stdout: hashDevice } = await execa('losetup', [

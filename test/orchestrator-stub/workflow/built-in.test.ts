@@ -98,7 +98,13 @@ describe('microvisor (emf.md 5.2)', () => {
     const feature = (security: string) =>
       env(workflow('microvisor', { osType: 'IMMUTABLE', security }), 'enable-security-features');
     expect(feature('NONE')).toEqual({ LVM_SIZE: '0', ENABLE_ONLY_DMVERITY: 'true' });
-    expect(feature(SB_FDE)).toEqual({ LVM_SIZE: '0', ENABLE_ONLY_DMVERITY: 'false' });
+    expect(feature(SB_FDE)).toEqual({
+      LVM_SIZE: '0',
+      ENABLE_ONLY_DMVERITY: 'false',
+      // ours, beside EMF's: other agents ignore them
+      KINDLING_ESCROW_URL: expect.stringMatching(/\/api\/v1\/recovery-keys\/k1$/),
+      TLS_CA_CERT: expect.any(String),
+    });
   });
 
   test('trap 11: a path becomes an address of the local front, and «compressed» is a text', () => {

@@ -1,0 +1,101 @@
+import { access } from 'node:fs/promises';
+import type { ActionContext } from '../action.ts';
+import type { LedgerEntry } from '../resources/ledger.ts';
+import type { KeyFiles } from './key-files.ts';
+
+type LuksContext = Pick<ActionContext, 'run' | 'resources'>;
+
+/** No udev runs in the Micro-OS; without this libdevmapper would wait for it. */
+const ENVIRONMENT = { DM_DISABLE_UDEV: '1' };
+
+/** Header and key slots of LUKS2 as cryptsetup lays them out; the data begins behind them. */
+export const LUKS_HEADER_BYTES = 16 * 2 ** 20;
+
+export interface LuksVolume {
+  /** /dev/mapper/… */
+  path: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Makes an encrypted volume with both keys. The keys are 256 random bits, so nothing is gained by making each try slow: argon2 with EMF’s 2 GB of
+ * memory would only fail on a small machine.
+ */
+export async function formatLuks(
+  { run }: LuksContext,
+  device: string,
+  keys: KeyFiles & { keyId: string },
+  options: { label: string; uuid?: string | undefined },
+): Promise<void> {
+  const cheap = ['--pbkdf', 'pbkdf2', '--pbkdf-force-iterations', '1000'];
+  await run(
+    'cryptsetup',
+    [
+      ...[
+        'luksFormat',
+        '--batch-mode',
+        '--type',
+        'luks2',
+        '--cipher',
+        'aes-xts-plain64',
+        '--key-size',
+        '512',
+      ],
+      ...cheap,
+      ...['--label', options.label, ...(options.uuid ? ['--uuid', options.uuid] : [])],
+      ...['--key-file', keys.disk, device],
+    ],
+    { env: ENVIRONMENT },
+  );
+  await run('cryptsetup', ['luksAddKey', ...cheap, '--key-file', keys.disk, device, keys.recovery], {
+    env: ENVIRONMENT,
+  });
+  // So that whoever stands before a locked disk knows which of the escrowed keys is its own.
+  await run('cryptsetup', ['token', 'import', device], {
+    env: ENVIRONMENT,
+    input: JSON.stringify({ type: 'kindling-escrow', keyslots: ['1'], key_id: keys.keyId }),
+  });
+}
+
+/** Whether the device is a volume that this key opens. */
+export async function opensWith({ run }: LuksContext, device: string, keyFile: string): Promise<boolean> {
+  const { exitCode } = await run(
+    'cryptsetup',
+    ['open', '--type', 'luks2', '--test-passphrase', '--key-file', keyFile, device],
+    { env: ENVIRONMENT, okExitCodes: [0, 1, 2, 4, 5] },
+  );
+  return exitCode === 0;
+}
+
+/** Opens a volume under a name; it closes with the action. One that a killed run left open is closed first. */
+export async function openLuks(
+  context: LuksContext,
+  device: string,
+  name: string,
+  keyFile: string,
+): Promise<LuksVolume> {
+  await closeLeftOpen(context, name);
+  const entry: LedgerEntry = { kind: 'mapping', name };
+  const signal = new AbortController().signal; // never left half open by a cancel
+  await context.resources.take(
+    entry,
+    () =>
+      context.run('cryptsetup', ['open', '--type', 'luks2', '--key-file', keyFile, device, name], {
+        env: ENVIRONMENT,
+        signal,
+      }),
+    async () => {
+      await context.run('cryptsetup', ['close', name], { env: ENVIRONMENT, signal });
+    },
+  );
+  return { path: `/dev/mapper/${name}`, close: () => context.resources.release(entry) };
+}
+
+/** An action that was killed with nobody to clean up after it leaves its mappings. */
+export async function closeLeftOpen({ run }: Pick<LuksContext, 'run'>, name: string): Promise<void> {
+  const isOpen = await access(`/dev/mapper/${name}`).then(
+    () => true,
+    () => false,
+  );
+  if (isOpen) await run('cryptsetup', ['close', name], { env: ENVIRONMENT });
+}

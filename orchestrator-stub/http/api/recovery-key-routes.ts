@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { KindlingError } from '../../../protocol/error.ts';
+import type { Nodes } from '../../nodes/nodes.ts';
+import type { HostTable } from '../../store/host-table.ts';
+import type { RecoveryKeyTable } from '../../store/recovery-key-table.ts';
+import { type ApiRoute, apiRoute } from '../route.ts';
+
+export interface RecoveryKeyRouteParts {
+  nodes: Nodes;
+  hosts: HostTable;
+  recoveryKeys: RecoveryKeyTable;
+}
+
+const KeySchema = z.object({
+  keyId: z.string().regex(/^[0-9a-f]{16}$/),
+  recoveryKey: z.string().min(8).max(200),
+  disk: z.record(z.string(), z.unknown()),
+});
+export const StoredKeySchema = KeySchema.extend({ receivedAt: z.string() });
+
+const tag = 'nodes';
+
+/** Where nodes leave the recovery keys of their encrypted disks, and where operators find them. */
+export function recoveryKeyRoutes({ nodes, hosts, recoveryKeys }: RecoveryKeyRouteParts): ApiRoute[] {
+  return [
+    apiRoute({
+      method: 'POST',
+      path: '/api/v1/recovery-keys/{key}',
+      access: 'anyone',
+      tag,
+      operationId: 'escrowRecoveryKey',
+      summary:
+        'A node leaves the recovery key of its disk before it encrypts it; the key in the path came with its workflow',
+      body: KeySchema,
+      answer: z.object({ nodeId: z.string(), keyId: z.string() }),
+      handle: ({ path, body }) => {
+        const instance = hosts.instanceByFirstBootKey(path['key'] ?? '');
+        // The installed system knows the key in the path too; once it has booted, nothing is encrypted any more.
+        if (!instance || instance.firstBootAt) {
+          throw new KindlingError('KND_API_NOT_FOUND', 'no disk is being encrypted under this address');
+        }
+        recoveryKeys.save(instance.hostId, { ...body, receivedAt: new Date().toISOString() });
+        return { nodeId: instance.hostId, keyId: body.keyId };
+      },
+    }),
+    apiRoute({
+      method: 'GET',
+      path: '/api/v1/nodes/{id}/recovery-keys',
+      access: 'operator',
+      tag,
+      operationId: 'getRecoveryKeys',
+      summary: 'The recovery keys of a node’s encrypted disks, the newest first',
+      answer: z.object({ keys: z.array(StoredKeySchema) }),
+      handle: ({ path }) => ({ keys: recoveryKeys.list(nodes.find(path['id'] ?? '').id) }),
+    }),
+  ];
+}

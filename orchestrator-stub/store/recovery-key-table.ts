@@ -1,0 +1,37 @@
+import type { Database } from './database.ts';
+
+/** What opens an encrypted disk when its TPM does not. */
+export interface RecoveryKey {
+  keyId: string;
+  recoveryKey: string;
+  /** The disk it is for, as the node describes it. */
+  disk: Record<string, unknown>;
+  receivedAt: string;
+}
+
+/** Recovery keys of nodes. All are kept: a disk that was taken out before its node was written anew is opened with an older one. */
+export class RecoveryKeyTable {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** The same key again changes nothing but the time: a node that was interrupted sends it once more. */
+  save(hostId: string, key: RecoveryKey): void {
+    this.#database.run(
+      'INSERT INTO recovery_keys (host_id, key_id, document) VALUES (?, ?, ?) ON CONFLICT (host_id, key_id) DO UPDATE SET document = excluded.document',
+      hostId,
+      key.keyId,
+      JSON.stringify(key),
+    );
+  }
+
+  /** The newest first. */
+  list(hostId: string): RecoveryKey[] {
+    return this.#database
+      .all<{ document: string }>('SELECT document FROM recovery_keys WHERE host_id = ?', hostId)
+      .map(({ document }) => JSON.parse(document) as RecoveryKey)
+      .sort((a, b) => (a.receivedAt < b.receivedAt ? 1 : -1));
+  }
+}
