@@ -8,7 +8,7 @@ const NO_UDEV = [
 ];
 
 /** Runs one LVM command. */
-export function lvm(
+function lvm(
   context: Pick<ActionContext, 'run'>,
   args: readonly string[],
   okExitCodes: readonly number[] = [0],
