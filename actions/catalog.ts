@@ -11,6 +11,7 @@ import { grub2disk } from './grub2disk/grub2disk.ts';
 import { image2disk, iso2disk, qemuimg2disk } from './image2disk/image2disk.ts';
 import { oci2disk } from './image2disk/oci2disk.ts';
 import { kexec } from './kexec/kexec.ts';
+import { lvmPartition } from './lvm-partition/lvm-partition.ts';
 import { fdeDmv } from './microvisor/fde-dmv.ts';
 import { reboot } from './reboot.ts';
 import { rootio } from './rootio/rootio.ts';
@@ -35,6 +36,7 @@ export const CATALOG: readonly Action[] = [
   cloudInit,
   firstBootReport,
   kernelupgrd,
+  lvmPartition,
   fdeDmv,
   efibootset,
   bootOrder,
