@@ -926,6 +926,13 @@ export const ERROR_CODES = {
     meaning: 'The payload of an installer stick cannot be read.',
     hint: 'Write the stick again with the same version of Kindling.',
   },
+  KND_STICK_LOST: {
+    exit: 3,
+    retryable: true,
+    meaning:
+      'An installer stick could no longer be read during the installation. Nothing on the disk starts.',
+    hint: 'Put the stick back in, directly into the machine; it goes on by itself. If it was not pulled out, write another one.',
+  },
   KND_STICK_MACHINE_REFUSED: {
     exit: 4,
     retryable: false,

@@ -26,8 +26,17 @@ export const STICK_LABELS = {
 } as const;
 export const PAYLOAD_TYPE_GUID = '6b696e64-6c69-4e67-8001-7061796c6f61';
 
-/** What only the installer knows, because only it sees the machine; it replaces this word in the network configuration. */
+/** What only the installer knows, because only it sees the machine; it replaces these words in cloud-init's configuration. */
 export const FIRST_NIC_MAC = '@FIRST_NIC_MAC@';
+export const NODE_ID = '@NODE_ID@';
+
+/** What the files of a machine are called in the folders status and logs of the stick. */
+export function stickFileName(nodeId: string): string {
+  return nodeId.replace(/[^A-Za-z0-9._-]/g, '_');
+}
+
+/** The entry of the stick's BIOS menu that starts a disk of the machine; takes `guid=` or `mbr=` as its argument. */
+export const BIOS_DISK_ENTRY = 'disk';
 
 /** A signature made for something else can never pass for one of a stick. */
 const DOMAIN = Buffer.from('kindling-stick-manifest\n');
@@ -39,6 +48,8 @@ export interface StickManifest {
   files: StickFile[];
   /** Name of the file that is the operating system image. */
   image: string;
+  /** Root of the manifest of a chunked image, whose file lies beside it: writing it goes on after a power cut. */
+  imageManifestRoot?: string;
   machines: StickMachine[];
 }
 
@@ -69,6 +80,10 @@ export interface StickMachine {
   networkConfig: string;
   hostname?: string;
   targetKind: 'mutable' | 'immutable';
+  /** For the action fde_dmv, if the image's root is to be sealed. */
+  seal?: { isEncrypted: boolean; lvmGigabytes: number };
+  /** For the action lvm-partition, on any other image. */
+  lvmGigabytes?: number;
   /** Files of the payload that go to the target. */
   artifacts: { name: string; path: string; mode: string }[];
 }

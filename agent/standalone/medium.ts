@@ -15,6 +15,8 @@ export interface Stick {
   manifest: StickManifest;
   /** The payload partition, open for reading. */
   payload: FileHandle;
+  /** Device of the boot partition. */
+  bootPath: string | undefined;
   /** Device of the partition for people. */
   peoplePath: string | undefined;
 }
@@ -44,7 +46,12 @@ export async function openStick(
         `the manifest is that of another stick, ${manifest.stickId}`,
       );
     }
-    return { manifest, payload, peoplePath: partitionOf(disk, STICK_LABELS.people)?.path };
+    return {
+      manifest,
+      payload,
+      bootPath: partitionOf(disk, STICK_LABELS.boot)?.path,
+      peoplePath: partitionOf(disk, STICK_LABELS.people)?.path,
+    };
   } catch (thrown) {
     await payload.close();
     throw thrown;

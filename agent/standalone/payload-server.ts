@@ -3,22 +3,40 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { KindlingError } from '../../protocol/error.ts';
 import type { StickFile } from '../../protocol/stick.ts';
 import { readAt } from './medium.ts';
 
 const BLOCK = 1024 * 1024;
 
+export interface Payload {
+  urlOf: (name: string) => string;
+  fileOf: (name: string) => StickFile;
+  close: () => Promise<void>;
+}
+
 /**
  * Serves the files of the payload on this machine only, so that the very actions that install over the network install
- * from a stick. Hashes are checked by whoever fetches: they stand in the signed manifest.
+ * from a stick. Hashes are checked by whoever fetches: they stand in the signed manifest. `onLost` is told when the stick itself
+ * can no longer be read.
  */
 export async function servePayload(
   payload: FileHandle,
   files: readonly StickFile[],
-): Promise<{ urlOf: (name: string) => string; close: () => Promise<void> }> {
+  onLost: (cause: unknown) => void = () => {},
+): Promise<Payload> {
+  const read = async (offset: number, length: number) => {
+    try {
+      const block = await readAt(payload, offset, length);
+      if (block.length === 0) throw new Error('the payload ends too early');
+      return block;
+    } catch (thrown) {
+      onLost(thrown);
+      throw thrown;
+    }
+  };
   const server = createServer((request, response) => {
-    answer(payload, files, request, response).catch((thrown: unknown) => {
-      // A stick that was pulled out: the connection breaks, and the fetcher says so.
+    answer(read, files, request, response).catch((thrown: unknown) => {
       response.destroy(thrown instanceof Error ? thrown : undefined);
     });
   });
@@ -28,6 +46,11 @@ export async function servePayload(
   const { port } = server.address() as AddressInfo;
   return {
     urlOf: (name) => `http://127.0.0.1:${port}/${name.split('/').map(encodeURIComponent).join('/')}`,
+    fileOf: (name) => {
+      const file = files.find((one) => one.name === name);
+      if (file !== undefined) return file;
+      throw new KindlingError('KND_STICK_INVALID', `the stick has no file ${name}`);
+    },
     async close() {
       const closed = Promise.withResolvers<void>();
       server.close(() => closed.resolve());
@@ -37,8 +60,10 @@ export async function servePayload(
   };
 }
 
+type Read = (offset: number, length: number) => Promise<Buffer>;
+
 async function answer(
-  payload: FileHandle,
+  read: Read,
   files: readonly StickFile[],
   request: IncomingMessage,
   response: ServerResponse,
@@ -67,13 +92,12 @@ async function answer(
     response.end();
     return;
   }
-  await pipeline(Readable.from(blocks(payload, file.offset + start, length)), response);
+  await pipeline(Readable.from(blocks(read, file.offset + start, length)), response);
 }
 
-async function* blocks(payload: FileHandle, offset: number, length: number): AsyncGenerator<Buffer> {
+async function* blocks(read: Read, offset: number, length: number): AsyncGenerator<Buffer> {
   for (let done = 0; done < length; ) {
-    const block = await readAt(payload, offset + done, Math.min(BLOCK, length - done));
-    if (block.length === 0) throw new Error('the payload ends too early');
+    const block = await read(offset + done, Math.min(BLOCK, length - done));
     yield block;
     done += block.length;
   }

@@ -1,6 +1,8 @@
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { stickFileName } from '../../protocol/stick.ts';
 import type { Run } from '../system/run.ts';
+import { withStickMounted } from './mount-stick.ts';
 
 /** What the stick remembers about one machine. */
 export interface MachineStatus {
@@ -11,14 +13,13 @@ export interface MachineStatus {
   configId: string;
   /** Serial, or path, of the disk that was installed to. */
   disk?: string;
-  /** How often this stick has sent an installed machine on to its disk. */
+  /** How often this stick has sent an installed machine on to its disk, lately, and when it did so last. */
   handOvers?: number;
+  handedOverAt?: string;
   error?: { code: string; message: string; hint: string };
 }
 
-const MOUNT_POINT = '/run/kindling/stick';
-
-/** The partition for people, mounted only for the moment of a read or write: a stick may be pulled out at any time. */
+/** The machine's two files on the partition for people, mounted only for the moment of a read or write. */
 export class StickFolder {
   readonly #device: string;
   readonly #run: Run;
@@ -27,11 +28,11 @@ export class StickFolder {
   constructor(device: string, nodeId: string, run: Run) {
     this.#device = device;
     this.#run = run;
-    this.#name = nodeId.replace(/[^A-Za-z0-9._-]/g, '_');
+    this.#name = stickFileName(nodeId);
   }
 
   async readStatus(): Promise<MachineStatus | undefined> {
-    return this.#mounted(async (folder) => {
+    return withStickMounted(this.#device, this.#run, async (folder) => {
       try {
         return JSON.parse(
           await readFile(join(folder, 'status', `${this.#name}.json`), 'utf8'),
@@ -43,7 +44,7 @@ export class StickFolder {
   }
 
   async write(status: MachineStatus, log: readonly string[]): Promise<void> {
-    await this.#mounted(async (folder) => {
+    await withStickMounted(this.#device, this.#run, async (folder) => {
       await mkdir(join(folder, 'status'), { recursive: true });
       await mkdir(join(folder, 'logs'), { recursive: true });
       await writeFile(join(folder, 'logs', `${this.#name}.log`), `${log.join('\n')}\n`);
@@ -52,16 +53,5 @@ export class StickFolder {
         `${JSON.stringify(status, undefined, 2)}\n`,
       );
     });
-  }
-
-  async #mounted<T>(work: (folder: string) => Promise<T>): Promise<T> {
-    await mkdir(MOUNT_POINT, { recursive: true });
-    await this.#run('mount', ['-t', 'vfat', this.#device, MOUNT_POINT]);
-    try {
-      return await work(MOUNT_POINT);
-    } finally {
-      await this.#run('umount', [MOUNT_POINT]);
-      await rm(MOUNT_POINT, { recursive: true, force: true }).catch(() => {});
-    }
   }
 }

@@ -1,9 +1,9 @@
-import { STICK_LABELS } from '../../protocol/stick.ts';
+import { NODE_ID, STICK_LABELS } from '../../protocol/stick.ts';
 import type { CloudInitFile } from '../bootstrap/standalone-cluster.ts';
 
 const SCRIPT = '/etc/kindling/first-boot.sh';
 
-/** The last command of the first boot: its result as one line on the console, and as a file on the stick. */
+/** The last command of the first boot: its result as one line on the console; on the stick as a file, with what cloud-init said. */
 export function firstBootPart(hostType: string): { files: CloudInitFile[]; commands: string[] } {
   const k3s =
     hostType === 'kubernetes'
@@ -17,8 +17,9 @@ echo "KINDLING-FIRST-BOOT $line" > /dev/console
 stick=$(blkid -L ${STICK_LABELS.people}) || exit 0
 folder=$(mktemp -d)
 if mount -t vfat "$stick" "$folder"; then
-  mkdir -p "$folder/status"
-  echo "$line" > "$folder/status/$(hostname)-first-boot.json"
+  mkdir -p "$folder/status" "$folder/logs"
+  echo "$line" > "$folder/status/${NODE_ID}-first-boot.json"
+  cp /var/log/cloud-init-output.log "$folder/logs/${NODE_ID}-first-boot.log"
   umount "$folder" && echo "KINDLING-STICK-WRITTEN" > /dev/console
 fi
 rmdir "$folder"

@@ -44,7 +44,7 @@ export const RULES = {
   OS111: { severity: 'error', meaning: 'Commands are texts or lists of words, and not empty.' },
   OS112: { severity: 'error', meaning: 'Host name and time zone are well-formed.' },
   OS113: { severity: 'warning', meaning: 'A kubernetes section is used only where hostType is kubernetes.' },
-  OS114: { severity: 'notice', meaning: 'lvmSizeGiB is kept, but no partition for LVM is made yet.' },
+  OS114: { severity: 'notice', meaning: 'A volume group is of use only if the image has LVM’s tools.' },
 
   K8S201: { severity: 'error', meaning: '`kind` is KThreesControlPlaneTemplate.' },
   K8S202: { severity: 'error', meaning: '`apiVersion` is controlplane.cluster.x-k8s.io/v1beta2.' },
@@ -135,6 +135,7 @@ export const RULES = {
   },
   DISK402: { severity: 'error', meaning: 'The disk selector is well-formed and can match something.' },
   IMG501: { severity: 'error', meaning: 'image names a file or URL, and its SHA-256 is 64 hex digits.' },
+  IMG502: { severity: 'error', meaning: 'verity and encryption are asked for only with profile emt.' },
 } as const satisfies Record<string, Rule>;
 
 export type RuleCode = keyof typeof RULES;

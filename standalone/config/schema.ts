@@ -110,6 +110,10 @@ const image = z
       ['generic', 'emt'],
       'emt: Edge Microvisor Toolkit (immutable; config below /etc/cloud/cloud.cfg.d). generic: any image with cloud-init.',
     ),
+    protection: oneOf(
+      ['none', 'verity', 'encryption'],
+      'How the system is protected on its disk, with profile emt: verity (default) seals the root, encryption also encrypts it with a key in the TPM, none leaves the image as it is.',
+    ),
     k3sVersion: text('The K3s version inside the image or in artifacts.'),
     artifacts: text(
       'A folder, relative to this file, whose files go to /opt of the node: k3s, install.sh, images.',

@@ -2,11 +2,12 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { resolvePackages, unpackPackage } from '../../initrd/debian/packages.ts';
-import { ensureMicroOs, ROOT_ARGUMENTS } from '../../initrd/index.ts';
+import { ensureMicroOs, type Profile, ROOT_ARGUMENTS } from '../../initrd/index.ts';
 import { addSections } from '../../initrd/micro-os/uki.ts';
+import { BIOS_DISK_ENTRY } from '../../protocol/stick.ts';
 import { tool } from './fat-image.ts';
 
-/** What makes a stick start: a unified kernel image under UEFI, the same kernel and initramfs by syslinux under BIOS. */
+/** What makes a medium start: a unified kernel image under UEFI, the same kernel and initramfs by syslinux under BIOS. */
 export interface BootFiles {
   /** Path on the boot partition → file here, or bytes. */
   files: { path: string; source: string | Buffer }[];
@@ -19,57 +20,81 @@ export interface BootFiles {
 export interface BootOptions {
   /** PEM files of the site's Secure Boot key and certificate (db); without them the image is not signed. */
   secureBoot?: { key: string; certificate: string } | undefined;
-  /** Another initramfs than the Micro-OS's. */
-  initramfs?: Buffer;
+}
+
+/** The boot files of a stick: the Micro-OS, started with what tells it which stick and whose. */
+export async function collectBootFiles(
+  kernelArguments: string,
+  profile: Profile,
+  options: BootOptions = {},
+): Promise<BootFiles> {
+  const microOs = await ensureMicroOs(profile);
+  return bootFilesOf({
+    kernel: await readFile(microOs.kernel),
+    initramfs: await readFile(microOs.initramfs),
+    commandLine: `${ROOT_ARGUMENTS} ${kernelArguments}`,
+    title: 'Kindling installer',
+    canStartDisk: true,
+    ...options,
+  });
+}
+
+export interface BootRecipe extends BootOptions {
+  kernel: Buffer;
+  initramfs: Buffer;
+  commandLine: string;
+  title: string;
+  /** With an entry for BIOS that starts one of the machine's disks; the agent asks for it by the boot-once command. */
+  canStartDisk?: boolean;
 }
 
 /**
- * The kernel command line names the stick and its key. It stands inside the unified kernel image, so that the firmware's
- * signature check covers it, and with it everything that the key has signed.
+ * The kernel command line stands inside the unified kernel image, so that the firmware's signature check covers it, and with it
+ * everything that the key it names has signed.
  */
-export async function collectBootFiles(
-  kernelArguments: string,
-  options: BootOptions = {},
-): Promise<BootFiles> {
-  const microOs = await ensureMicroOs('minimal');
-  const kernel = await readFile(microOs.kernel);
-  const initramfs = options.initramfs ?? (await readFile(microOs.initramfs));
+export async function bootFilesOf(recipe: BootRecipe): Promise<BootFiles> {
+  const { kernel, initramfs, commandLine, title, secureBoot } = recipe;
   const folders = new Map<string, string>();
   for (const one of await resolvePackages(['systemd-boot-efi', 'syslinux', 'syslinux-common'])) {
     folders.set(one.name, await unpackPackage(one));
   }
   const from = (name: string, path: string) => join(folders.get(name) ?? '', path);
-  const commandLine = `${ROOT_ARGUMENTS} ${kernelArguments}`;
   const uki = addSections(
     await readFile(from('systemd-boot-efi', 'usr/lib/systemd/boot/efi/linuxx64.efi.stub')),
     [
-      { name: '.osrel', contents: Buffer.from('ID=kindling\nPRETTY_NAME="Kindling installer"\n') },
+      { name: '.osrel', contents: Buffer.from(`ID=kindling\nPRETTY_NAME="${title}"\n`) },
       { name: '.cmdline', contents: Buffer.from(`${commandLine}\0`) },
       { name: '.initrd', contents: initramfs },
       { name: '.linux', contents: kernel },
     ],
   );
-  const menu = [
+  const modules = recipe.canStartDisk ? ['chain.c32', 'libcom32.c32', 'libutil.c32'] : [];
+  return {
+    files: [
+      { path: 'EFI/BOOT/BOOTX64.EFI', source: secureBoot ? await signed(uki, secureBoot) : uki },
+      { path: 'kindling/vmlinuz', source: kernel },
+      { path: 'kindling/initramfs', source: initramfs },
+      { path: 'syslinux.cfg', source: Buffer.from(menu(commandLine, recipe.canStartDisk ?? false)) },
+      ...modules.map((path) => ({
+        path,
+        source: from('syslinux-common', `usr/lib/syslinux/modules/bios/${path}`),
+      })),
+    ],
+    mbrCode: await readFile(from('syslinux-common', 'usr/lib/syslinux/mbr/gptmbr.bin')),
+    syslinux: from('syslinux', 'usr/bin/syslinux'),
+  };
+}
+
+function menu(commandLine: string, canStartDisk: boolean): string {
+  return [
     'DEFAULT kindling',
     'LABEL kindling',
     '  LINUX /kindling/vmlinuz',
     '  INITRD /kindling/initramfs',
     `  APPEND ${commandLine}`,
+    ...(canStartDisk ? [`LABEL ${BIOS_DISK_ENTRY}`, '  COM32 chain.c32'] : []),
     '',
   ].join('\n');
-  return {
-    files: [
-      {
-        path: 'EFI/BOOT/BOOTX64.EFI',
-        source: options.secureBoot ? await signed(uki, options.secureBoot) : uki,
-      },
-      { path: 'kindling/vmlinuz', source: kernel },
-      { path: 'kindling/initramfs', source: initramfs },
-      { path: 'syslinux.cfg', source: Buffer.from(menu) },
-    ],
-    mbrCode: await readFile(from('syslinux-common', 'usr/lib/syslinux/mbr/gptmbr.bin')),
-    syslinux: from('syslinux', 'usr/bin/syslinux'),
-  };
 }
 
 async function signed(

@@ -9,6 +9,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
+import type { Profile } from '../../initrd/index.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { encodeGpt, type Piece } from '../../protocol/partition-table/gpt-encode.ts';
 import {
@@ -25,7 +26,7 @@ import type { BootFiles } from './boot-files.ts';
 import { makeFatImage, tool } from './fat-image.ts';
 import { placeFiles, planLayout, STICK_SECTOR_BYTES, type StickLayout } from './layout.ts';
 import { collectPayload, type PayloadFile } from './payload-files.ts';
-import { stickMachines } from './stick-machines.ts';
+import { microOsFor, stickMachines } from './stick-machines.ts';
 import { inspectTarget, refuseUnsafeTarget } from './target.ts';
 import { type Medium, type Region, writeRegions } from './write-stick.ts';
 
@@ -38,7 +39,7 @@ export interface StickRequest {
   kernelArguments?: string | undefined;
   createdBy: string;
   /** Makes the files of the boot partition for these kernel arguments. */
-  bootFiles: (kernelArguments: string) => Promise<BootFiles>;
+  bootFiles: (kernelArguments: string, profile: Profile) => Promise<BootFiles>;
   say: (progress: string) => void;
 }
 
@@ -56,16 +57,21 @@ export async function buildStick(request: StickRequest): Promise<StickSummary> {
   const work = await mkdtemp(join(tmpdir(), 'kindling-stick-'));
   try {
     say('hashing the image');
-    const payload = await collectPayload(validation.config.image ?? {}, dirname(request.configFile), work);
-    const artifacts = payload.slice(1).map(({ name }) => name.slice('artifacts/'.length));
+    const collected = await collectPayload(validation.config.image ?? {}, dirname(request.configFile), work);
+    const { image, manifest: imageManifest, artifacts } = collected;
+    const payload = [image, ...(imageManifest ? [imageManifest.file] : []), ...artifacts];
     const privateKey = stickKey(request.privateKeyPem);
     const manifest: StickManifest = {
       stickId: randomUUID(),
       createdAt: new Date().toISOString(),
       createdBy: request.createdBy,
       files: [],
-      image: payload[0]?.name ?? '',
-      machines: await stickMachines(validation.machines, artifacts),
+      image: image.name,
+      ...(imageManifest ? { imageManifestRoot: imageManifest.root } : {}),
+      machines: await stickMachines(
+        validation.machines,
+        artifacts.map(({ name }) => name),
+      ),
     };
     const { files, payloadBytes } = placeFiles(payload.map(withoutSource), manifestRoom(manifest, payload));
     manifest.files = files;
@@ -75,12 +81,14 @@ export async function buildStick(request: StickRequest): Promise<StickSummary> {
     const publicKey = encodeStickKey(createPublicKey(privateKey));
     const boot = await request.bootFiles(
       kernelArguments(manifest.stickId, publicKey, bootGuid, request.kernelArguments),
+      microOsFor(manifest.machines),
     );
     const guids = [bootGuid, randomUUID(), randomUUID()];
     const sizes = { bootFilesBytes: await bytesOf(boot), payloadBytes };
     const layout = planLayout(sizes, () => guids.shift() ?? randomUUID());
     const target = await inspectTarget(request.target);
-    refuseUnsafeTarget(target, layout.totalBytes);
+    const sources = [request.configFile, ...payload.map(({ source }) => source)];
+    refuseUnsafeTarget(target, layout.totalBytes, sources);
 
     const diskBytes = target.kind === 'device' ? target.sizeBytes : layout.totalBytes;
     const header = encodePayloadHeader(manifest, privateKey);

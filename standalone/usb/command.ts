@@ -24,8 +24,8 @@ export async function usbCommand(configFile: string, target: string, options: Us
       privateKeyPem: options.key === undefined ? undefined : await readFile(options.key, 'utf8'),
       kernelArguments: options.kernelArguments,
       createdBy: 'kindling standalone usb',
-      bootFiles: (kernelArguments) =>
-        collectBootFiles(kernelArguments, { secureBoot: secureBootOf(options) }),
+      bootFiles: (kernelArguments, profile) =>
+        collectBootFiles(kernelArguments, profile, { secureBoot: secureBootOf(options) }),
       say,
     }),
   );

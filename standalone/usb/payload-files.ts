@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
 import { KindlingError } from '../../protocol/error.ts';
+import { decodeManifest } from '../../protocol/image-manifest.ts';
 import type { Config } from '../config/schema.ts';
 
 export interface PayloadFile {
@@ -15,12 +16,20 @@ export interface PayloadFile {
   sha256: string;
 }
 
-/** The image first, then the artifacts, with their hashes. Paths are relative to the config file. */
+/** What goes to the payload partition. */
+export interface PayloadFiles {
+  image: PayloadFile;
+  /** Of a chunked image: lies beside it under the name that the image writer looks for. */
+  manifest?: { file: PayloadFile; root: string };
+  artifacts: PayloadFile[];
+}
+
+/** The image, its manifest and the artifacts, with their hashes. Paths are relative to the config file. */
 export async function collectPayload(
   image: NonNullable<Config['image']>,
   configFolder: string,
   workFolder: string,
-): Promise<PayloadFile[]> {
+): Promise<PayloadFiles> {
   const source =
     image.url === undefined ? resolve(configFolder, image.file ?? '') : await download(image.url, workFolder);
   if (image.url === undefined && image.file === undefined) {
@@ -34,7 +43,25 @@ export async function collectPayload(
     );
   }
   const folder = image.artifacts === undefined ? undefined : resolve(configFolder, image.artifacts);
-  return [first, ...(folder === undefined ? [] : await artifactFiles(folder))];
+  const manifest = await manifestOf(first);
+  return {
+    image: first,
+    ...(manifest === undefined ? {} : { manifest }),
+    artifacts: folder === undefined ? [] : await artifactFiles(folder),
+  };
+}
+
+/** The manifest that `kindling image index` put beside the image; one of another image would be found out only on the machine. */
+async function manifestOf({ name, source, sha256 }: PayloadFile): Promise<PayloadFiles['manifest']> {
+  const text = await readFile(`${source}.manifest`, 'utf8').catch(() => undefined);
+  if (text === undefined) return undefined;
+  const { root, blobSha256 } = decodeManifest(text);
+  if (blobSha256 !== sha256) {
+    throw new KindlingError('KND_STICK_IMAGE', `${source}.manifest is that of another image`, {
+      hint: 'Make it again with kindling image index, or remove it.',
+    });
+  }
+  return { file: await payloadFile(`${name}.manifest`, `${source}.manifest`), root };
 }
 
 async function artifactFiles(folder: string): Promise<PayloadFile[]> {

@@ -1,10 +1,11 @@
+import type { Profile } from '../../initrd/index.ts';
 import type { StickMachine } from '../../protocol/stick.ts';
 import { hashPasswords } from '../cloud-init/hash-passwords.ts';
 import { renderMachine } from '../cloud-init/render-machine.ts';
 import type { EffectiveConfig } from '../config/nodes.ts';
 import type { Config } from '../config/schema.ts';
 
-/** What the manifest says about each machine: its files rendered, its passwords hashed. */
+/** What the manifest says about each machine: its files rendered, its passwords hashed. `artifacts` are names in the payload. */
 export async function stickMachines(
   machines: readonly EffectiveConfig[],
   artifacts: readonly string[],
@@ -26,14 +27,31 @@ export async function stickMachines(
       networkConfig: rendered.networkConfig,
       ...(hostname === undefined ? {} : { hostname }),
       targetKind: rendered.targetKind,
+      ...protection(config),
       artifacts: artifacts.map((name) => ({
-        name: `artifacts/${name}`,
-        path: `/opt/${name}`,
-        mode: /(^|\/)(k3s|[^/]*\.sh)$/.test(name) ? '0755' : '0644',
+        name,
+        path: name.replace(/^artifacts\//, '/opt/'),
+        mode: /\/(k3s|[^/]*\.sh)$/.test(name) ? '0755' : '0644',
       })),
     });
   }
   return result;
+}
+
+/** An Edge Microvisor image gets its slots, its seal and its volume group in one step; another image only the volume group. */
+function protection({ image, operatingSystem }: Config): Pick<StickMachine, 'seal' | 'lvmGigabytes'> {
+  const lvmGigabytes = operatingSystem?.lvmSizeGiB ?? 0;
+  const wish = image?.protection ?? (image?.profile === 'emt' ? 'verity' : 'none');
+  if (wish !== 'none') return { seal: { isEncrypted: wish === 'encryption', lvmGigabytes } };
+  return lvmGigabytes > 0 ? { lvmGigabytes } : {};
+}
+
+/** LVM and encryption are only in the larger Micro-OS. */
+export function microOsFor(machines: readonly Pick<StickMachine, 'seal' | 'lvmGigabytes'>[]): Profile {
+  const needsMore = machines.some(
+    ({ seal, lvmGigabytes }) => seal?.isEncrypted || seal?.lvmGigabytes || lvmGigabytes,
+  );
+  return needsMore ? 'full' : 'minimal';
 }
 
 /** The disk section as the disk engine's selector. Nothing given means: the only internal disk there is. */

@@ -1,11 +1,13 @@
 import { type Stats, statSync } from 'node:fs';
 import { readFile, realpath } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
 
 /** What is known about the thing a stick is written to. */
 export type StickTarget =
   | { kind: 'image-file'; path: string }
+  /** Something that no stick is written to, and why. */
+  | { kind: 'unusable'; path: string; reason: string }
   | {
       kind: 'device';
       path: string;
@@ -26,9 +28,12 @@ export async function inspectTarget(
   try {
     stats = statSync(path);
   } catch {
-    return { kind: 'image-file', path };
+    // A mistyped device must not become a file in /dev, which is memory.
+    const isBelowDev = resolve(path).startsWith('/dev/');
+    return isBelowDev ? { kind: 'unusable', path, reason: 'does not exist' } : { kind: 'image-file', path };
   }
-  if (!stats.isBlockDevice()) return { kind: 'image-file', path };
+  if (stats.isFile()) return { kind: 'image-file', path };
+  if (!stats.isBlockDevice()) return { kind: 'unusable', path, reason: 'is neither a device nor a file' };
   const name = basename(await realpath(path));
   return deviceFacts(path, name, roots);
 }
@@ -69,15 +74,27 @@ function isOf(name: string, device: string): boolean {
   return device.startsWith('/dev/') && (own === name || new RegExp(`^${name}p?\\d+$`).test(own));
 }
 
-/** Throws unless a stick of this size may be written there. Every refusal says which rule, and why. */
-export function refuseUnsafeTarget(target: StickTarget, neededBytes: number): void {
-  if (target.kind === 'image-file') return;
+/** Throws unless a stick of this size may be written there. Every refusal says which rule, and why. `sources` are read for the stick. */
+export function refuseUnsafeTarget(
+  target: StickTarget,
+  neededBytes: number,
+  sources: readonly string[] = [],
+): void {
   const refuse = (reason: string, hint?: string) => {
     throw new KindlingError('KND_STICK_TARGET_REFUSED', `${target.path} ${reason}`, {
       ...(hint === undefined ? {} : { hint }),
       evidence: { ...target, neededBytes },
     });
   };
+  if (target.kind === 'unusable') {
+    refuse(target.reason);
+    return;
+  }
+  if (target.kind === 'image-file') {
+    const isSource = sources.some((source) => resolve(source) === resolve(target.path));
+    if (isSource) refuse('is part of what the stick is made of', 'Give another name.');
+    return;
+  }
   if (!target.isWholeDisk) refuse('is a partition; give the whole device');
   if (!target.isRemovable) refuse('is not removable and not on USB: it may be a disk of this computer');
   if (target.mounts.length > 0) {

@@ -30,8 +30,12 @@ export function checkSystem(config: Config, report: Report): void {
       report('OS108', [...AT, key], `${value} is not a whole number of 0 or more`);
     }
   }
-  if ((os.lvmSizeGiB ?? 0) > 0) {
-    report('OS114', [...AT, 'lvmSizeGiB'], 'the installer makes no partition for LVM yet; this is ignored');
+  if ((os.lvmSizeGiB ?? 0) > 0 && config.image?.profile !== 'emt') {
+    report(
+      'OS114',
+      [...AT, 'lvmSizeGiB'],
+      'the volume group lvmvg is made; the image must have lvm2 to use it',
+    );
   }
   checkServices(os.services, report);
   checkFiles(os.writeFiles, report);

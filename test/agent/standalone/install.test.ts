@@ -1,10 +1,11 @@
 import { createHash, generateKeyPairSync } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { ActionOutcome } from '../../../actions/run-action.ts';
-import { installFromStick, type StickContext } from '../../../agent/standalone/install.ts';
+import { installFromStick } from '../../../agent/standalone/install.ts';
+import type { StickContext } from '../../../agent/standalone/installation.ts';
 import { parseKernelArguments } from '../../../agent/system/kernel-arguments.ts';
 import type { Disk, Inventory } from '../../../protocol/inventory.ts';
 import {
@@ -56,6 +57,8 @@ interface Call {
   action: string;
   variables: Record<string, string>;
   isDryRun: boolean;
+  /** Whether the target disk had its first sector then. */
+  canStart: boolean;
   fetched?: string;
 }
 
@@ -74,6 +77,14 @@ async function installWith(
     path: '/dev/sdb',
     partitions: [{ number: 3, path: payload, partLabel: 'kindling-payload' }],
   } as unknown as Disk;
+  const target = join(folder, `disk-${Math.random()}`);
+  writeFileSync(target, Buffer.alloc(4096, 'boot'));
+  const disk = {
+    path: target,
+    serial: 'TARGET',
+    logicalSectorBytes: 512,
+    partitions: [{ number: 3, path: '/dev/state', partLabel: 'edge_persistent' }],
+  } as unknown as Disk;
   const calls: Call[] = [];
   const context: StickContext = {
     args: parseKernelArguments(
@@ -90,19 +101,25 @@ async function installWith(
     view: { line: () => {} } as unknown as StickContext['view'],
     consoles: { names: [], marker: () => {} },
     signal: new AbortController().signal,
-    machine: { listDisks: async () => [medium], secureBoot: async () => 'off' },
+    machine: { listDisks: async () => [medium, disk], secureBoot: async () => 'off' },
     run: async () => ({ stdout: '', stderr: '', exitCode: 0, durationMs: 0 }),
     runAction: async (action, variables, { isDryRun = false } = {}): Promise<ActionOutcome> => {
       const url = variables['IMG_URL'] ?? variables['URL'];
       const fetched = url === undefined ? {} : { fetched: await (await fetch(url)).text() };
-      calls.push({ action, variables, isDryRun, ...fetched });
+      const canStart = readFileSync(target).toString('latin1', 0, 4) === 'boot';
+      calls.push({ action, variables, isDryRun, canStart, ...fetched });
       const error = { code: 'KND_IMAGE_HASH', message: 'wrong', hint: 'h', retryable: false, causes: [] };
       if (action === options.failing && !isDryRun) return { status: 'failed', error, durationMs: 1 };
-      return { status: 'success', summary: 'ok', data: { planHash: `plan of ${action}` }, durationMs: 1 };
+      return {
+        status: 'success',
+        summary: 'ok',
+        data: { planHash: `plan of ${action}`, disk: { path: target } },
+        durationMs: 1,
+      };
     },
   };
   const after = await installFromStick(context).catch((thrown: unknown) => {
-    throw Object.assign(thrown as Error, { calls });
+    throw Object.assign(thrown as Error, { calls, target });
   });
   return { calls, after };
 }
@@ -131,6 +148,43 @@ describe('installing from a stick', () => {
       HOSTNAME: 'edge',
     });
     expect(calls[3]?.variables).toMatchObject({ DEST_PATH: '/opt/k3s', MODE: '0755', SHA256: sha256 });
+  });
+
+  test('the disk cannot start before everything is on it', async () => {
+    const { calls } = await installWith(manifest());
+    expect(calls.map(({ action, canStart }) => [action, canStart])).toEqual([
+      ['image2disk', true],
+      ['image2disk', true],
+      ['cloud-init', false],
+      ['fetchfile', false],
+      ['boot-order', true],
+    ]);
+    const failed = installWith(manifest(), { failing: 'fetchfile' });
+    const { target } = (await failed.catch((error: unknown) => error)) as { target: string };
+    expect(
+      readFileSync(target)
+        .subarray(0, 512)
+        .every((byte) => byte === 0),
+    ).toBe(true);
+  });
+
+  test('an immutable image gets its artifacts on its state partition, and its seal after all that changes the root', async () => {
+    const seal = { isEncrypted: false, lvmGigabytes: 20 };
+    const { calls } = await installWith(manifest({ targetKind: 'immutable', seal }));
+    expect(calls.slice(2).map(({ action }) => action)).toEqual([
+      'cloud-init',
+      'fetchfile',
+      'fde_dmv',
+      'boot-order',
+    ]);
+    expect(calls[3]?.variables).toMatchObject({ DEST_DISK: '/dev/state', DEST_PATH: '/k3s' });
+    expect(calls[4]?.variables).toEqual({ ENABLE_ONLY_DMVERITY: 'true', LVM_SIZE: '20' });
+  });
+
+  test('a volume group is made before the disk is held back, because that writes the table', async () => {
+    const { calls } = await installWith(manifest({ lvmGigabytes: 5 }));
+    expect(calls[2]).toMatchObject({ action: 'lvm-partition', variables: { LVM_SIZE: '5' }, canStart: true });
+    expect(calls[3]).toMatchObject({ action: 'cloud-init', canStart: false });
   });
 
   test('other disks are erased only if the file says so, and only as the plan showed', async () => {

@@ -16,9 +16,11 @@ async function served() {
     { name: 'image/a b.raw', offset: 6, size: 11, sha256: 'abc' },
     { name: 'cut', offset: 6, size: 5000, sha256: 'def' },
   ];
-  const server = await servePayload(handle, files);
+  const lost: unknown[] = [];
+  const server = await servePayload(handle, files, (cause) => lost.push(cause));
   return {
     server,
+    lost,
     async [Symbol.asyncDispose]() {
       await server.close();
       await handle.close();
@@ -51,4 +53,14 @@ test('a file is served whole, in ranges, and by name only', async () => {
 test('a payload that ends too early breaks the connection instead of giving a short file', async () => {
   await using payload = await served();
   await expect(fetch(payload.server.urlOf('cut')).then((response) => response.text())).rejects.toThrow();
+  expect(payload.lost).toHaveLength(1);
+});
+
+test('one who stops fetching does not make the stick count as lost', async () => {
+  await using payload = await served();
+  const stop = new AbortController();
+  const response = await fetch(payload.server.urlOf('image/a b.raw'), { signal: stop.signal });
+  stop.abort();
+  await response.text().catch(() => '');
+  expect(payload.lost).toEqual([]);
 });

@@ -306,8 +306,8 @@ const CASES: Case[] = [
   {
     code: 'OS114',
     severity: 'notice',
-    good: [os({ lvmSizeGiB: 0 })],
-    bad: [[os({ lvmSizeGiB: 20 }), 'operatingSystem.lvmSizeGiB', /ignored/]],
+    good: [os({ lvmSizeGiB: 0 }), { ...os({ lvmSizeGiB: 20 }), image: { profile: 'emt' } }],
+    bad: [[os({ lvmSizeGiB: 20 }), 'operatingSystem.lvmSizeGiB', /must have lvm2/]],
   },
   {
     code: 'K8S201',
@@ -900,6 +900,11 @@ const CASES: Case[] = [
       [image({ url: 'ftp://b' }), 'image.url', /not an http/],
       [image({ sha256: 'abc' }), 'image.sha256', /64 hex/],
     ],
+  },
+  {
+    code: 'IMG502',
+    good: [image({ profile: 'emt', protection: 'encryption' }), image({ protection: 'none' })],
+    bad: [[image({ protection: 'verity' }), 'image.protection', /needs profile emt/]],
   },
 ];
 

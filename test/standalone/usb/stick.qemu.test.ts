@@ -1,30 +1,28 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { DiskFile } from '../../../lab/qemu/disk-file.ts';
-import { bootMachine } from '../../../lab/qemu/machine.ts';
-import type { MachineSpec } from '../../../lab/qemu/machine-spec.ts';
-import { readPartitionTable } from '../../../protocol/partition-table/read.ts';
-import { STICK_LABELS } from '../../../protocol/stick.ts';
-import { validateConfig } from '../../../standalone/config/validate.ts';
-import { collectBootFiles } from '../../../standalone/usb/boot-files.ts';
-import { buildStick } from '../../../standalone/usb/build-stick.ts';
-import { makeTargetImage } from './target-image.ts';
+import { DiskFile } from '../../../lab/qemu/disk-file.ts';
+import { bootMachine, type Machine } from '../../../lab/qemu/machine.ts';
+import type { DiskSpec, SmbiosSpec } from '../../../lab/qemu/machine-spec.ts';
+import { insertImage, plugScsiDisk, plugStick, unplug } from './hot-plug.ts';
+import { snakeoilKeys } from './snakeoil.ts';
+import { makeTargetImage, TARGET_ROOT } from './target-image.ts';
+import { buildTestStick, hashOfDisk, installedFile, stickFile, stickPartition } from './test-stick.ts';
 
 const MIB = 1024 * 1024;
-/** Where the root of the target image starts, and how large it is. */
-const ROOT = { offset: 49 * MIB, size: 32 * MIB };
 const folder = mkdtempSync(join(tmpdir(), 'kindling-stick-test-'));
-const stick = join(folder, 'stick.img');
-const secureBoot = { key: join(folder, 'db.key'), certificate: join(folder, 'db.pem') };
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** One stick, carried from machine to machine. */
+let stick = '';
 
 const CONFIG = `version: 1.0
 operatingSystem:
   hostname: edge-default
-  users: [{username: edge, password: c2VjcmV0}]
-install: {countdownSeconds: 1}
+  users: [{username: edge, password: c2VjcmV0LW9mLXRoZS1ub2Rl}]
+install: {countdownSeconds: 2, after: poweroff}
 image: {file: target.raw.zst, artifacts: artifacts}
 disk: {serial: TARGET}
 nodes:
@@ -32,116 +30,217 @@ nodes:
     operatingSystem:
       hostname: node-a
       network: [{address: 192.0.2.10/24, gateway: 192.0.2.1}]
+    install: {confirm: none, after: reboot}
+  - match: {serial: NODE-B}
+    operatingSystem:
+      hostname: node-b
+      network: [{address: 192.0.2.20/24, gateway: 192.0.2.1}]
+    install: {confirm: none}
+  - match: {serial: NODE-C}
+    disk: {bus: nvme, wipeOthers: true}
+    operatingSystem: {hostname: node-c, network: [{address: 192.0.2.30/24, gateway: 192.0.2.1}]}
+    install: {confirm: key, after: reboot}
 `;
 
 beforeAll(async () => {
-  // OVMF's own test key is in the variable store «snakeoil».
-  const ovmf = '/usr/share/ovmf/PkKek-1-snakeoil';
-  await execa('openssl', ['rsa', '-in', `${ovmf}.key`, '-passin', 'pass:snakeoil', '-out', secureBoot.key]);
-  cpSync(`${ovmf}.pem`, secureBoot.certificate);
+  const secureBoot = await snakeoilKeys(folder);
   await makeTargetImage(folder, secureBoot);
   mkdirSync(join(folder, 'artifacts'));
   writeFileSync(join(folder, 'artifacts/install.sh'), 'echo called\n');
-  cpSync(await buildTestStick(folder, CONFIG), stick);
+  stick = await buildTestStick(folder, CONFIG, secureBoot);
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-async function buildTestStick(work: string, config: string): Promise<string> {
-  const target = join(work, 'new-stick.img');
-  const configFile = join(work, 'config.yaml');
-  writeFileSync(configFile, config);
-  const validation = validateConfig(config);
-  expect(validation.issues.filter(({ severity }) => severity === 'error')).toEqual([]);
-  const bootFiles = (kernelArguments: string) => collectBootFiles(kernelArguments, { secureBoot });
-  await buildStick({ validation, configFile, target, createdBy: 'test', bootFiles, say: () => {} });
-  return target;
+const WAIT = { timeoutMs: 240_000, failOn: /KINDLING-FATAL/ };
+const FATAL = /KINDLING-FATAL \{.*"uptime":[\d.]+\}/;
+const SEED = '/var/lib/cloud/seed/nocloud';
+const STICK: DiskSpec = { bus: 'usb', removable: true, bootIndex: 1 };
+
+function smbios(serial: string, digit: string): SmbiosSpec {
+  return { serial, uuid: `${digit.repeat(8)}-2222-3333-4444-555555555555` };
 }
 
-/** A file inside the root file system of an installed disk. */
-async function installedFile(disk: DiskFile, path: string): Promise<string> {
-  const root = join(folder, 'root.img');
-  writeFileSync(root, await disk.read(ROOT.offset, ROOT.size));
-  return (await execa('debugfs', ['-R', `cat ${path}`, root])).stdout;
+/** A disk that is not the target, full of somebody's data. */
+function dataDisk(name: string): string {
+  const file = join(folder, name);
+  writeFileSync(file, randomBytes(4 * MIB));
+  return file;
 }
 
-async function stickFile(disk: DiskFile, path: string): Promise<string> {
-  const table = await readPartitionTable((offset, length) => disk.read(offset, length), await disk.size());
-  const people = table?.partitions.find(({ partLabel }) => partLabel === STICK_LABELS.people);
-  return (await execa('mtype', ['-i', `${disk.path}@@${people?.startBytes}`, `::${path}`])).stdout;
+/** Neither boot code nor a table: no firmware starts from it. */
+async function cannotStart(disk: DiskFile): Promise<boolean> {
+  return (await disk.read(0, 1024)).every((byte) => byte === 0);
 }
 
-function machineWith(target: 'nvme' | 'sata' | 'virtio', changes: Partial<MachineSpec>): MachineSpec {
-  return {
-    memoryMb: 768,
-    disks: [
-      { bus: 'usb', file: stick, copy: true, removable: true, bootIndex: 1 },
-      { bus: target, size: '256M', serial: 'TARGET', bootIndex: 2 },
-      { bus: 'sata', size: '256M', serial: 'OTHER' },
-    ],
-    ...changes,
-  };
+/** Lets a machine that stopped with an error try again, and waits for what comes of it. */
+async function tryAgain(machine: Machine, pattern: RegExp): Promise<string> {
+  const after = machine.console.mark();
+  machine.console.type('r');
+  return (await machine.console.waitFor(pattern, { timeoutMs: 240_000, after })).line;
 }
 
-const WAIT = { timeoutMs: 200_000, failOn: /KINDLING-FATAL/ };
+describe('one stick', () => {
+  test('gives each fault its code, leaves nothing that starts, and goes on where it was stopped', async () => {
+    // A stick with one bit of the image flipped, and a disk that is too small.
+    const damaged = new DiskFile(join(folder, 'damaged.img'));
+    cpSync(stick, damaged.path);
+    const { startBytes } = await stickPartition(damaged, 'payload');
+    const image = startBytes + (await imageOffset(damaged, startBytes));
+    const byte = await damaged.read(image + 3_000_000, 1);
+    await damaged.write(image + 3_000_000, Buffer.from([(byte[0] ?? 0) ^ 1]));
+    const disk = new DiskFile(join(folder, 'node-a.img'));
+    writeFileSync(disk.path, '');
+    truncateSync(disk.path, 256 * MIB);
+    const identity = smbios('NODE-A', 'a');
+    {
+      await using machine = await bootMachine({
+        memoryMb: 768,
+        smbios: identity,
+        disks: [
+          { ...STICK, file: damaged.path },
+          { bus: 'scsi', size: '32M', serial: 'TARGET' },
+        ],
+      });
+      const small = machine.disks[1] as DiskFile;
+      const tooSmall = await machine.console.waitFor(FATAL, { timeoutMs: 240_000 });
+      expect(tooSmall.line).toContain('KND_IMAGE_TOO_LARGE');
+      expect(await cannotStart(small)).toBe(true);
+      const status = JSON.parse(await stickFile(damaged, `status/${identity.uuid}.json`));
+      expect(status).toMatchObject({ state: 'failed', error: { code: 'KND_IMAGE_TOO_LARGE' } });
+      expect(await stickFile(damaged, `logs/${identity.uuid}.log`)).toContain('KND_IMAGE_TOO_LARGE');
 
-describe('a stick', () => {
-  test('installs a machine with Secure Boot and no network, and the installed system starts with the stick still in', async () => {
-    await using machine = await bootMachine(
-      machineWith('nvme', {
-        firmware: 'ovmf-secure-boot',
-        efiVariables: 'snakeoil',
-        smbios: { serial: 'NODE-A', uuid: '11111111-2222-3333-4444-555555555555' },
-      }),
-    );
+      await unplug(machine, 'disk1');
+      await insertImage(machine, 'larger', disk.path, { writeBytesPerSecond: 3 * MIB });
+      await plugScsiDisk(machine, 'disk2', 'larger', 'TARGET');
+      expect(await tryAgain(machine, FATAL)).toMatch(/KND_IMAGE_(HASH|CORRUPT)/);
+      expect(await cannotStart(disk)).toBe(true);
+
+      await unplug(machine, 'disk0');
+      await insertImage(machine, 'good', stick);
+      await plugStick(machine, 'stick1', 'good');
+      await tryAgain(machine, /image2disk: writing the image \d+ %/);
+      const after = machine.console.mark();
+      await unplug(machine, 'stick1');
+      const lost = await machine.console.waitFor(FATAL, { timeoutMs: 60_000, after });
+      expect(lost.line).toContain('KND_STICK_LOST');
+      expect(await cannotStart(disk)).toBe(true);
+
+      await plugStick(machine, 'stick2', 'good');
+      await tryAgain(machine, /image2disk: writing the image [4-8]0 %/);
+      await machine.powerCut();
+      expect(await cannotStart(disk)).toBe(true);
+    }
+    await using machine = await bootMachine({
+      memoryMb: 768,
+      smbios: identity,
+      disks: [
+        { ...STICK, file: stick },
+        { bus: 'scsi', file: disk.path, serial: 'TARGET', bootIndex: 2 },
+      ],
+    });
+    await machine.console.waitFor(/going on where an interrupted write of this image stopped/, WAIT);
     await machine.console.waitFor(/KINDLING-INSTALLED .*"disk":"TARGET"/, WAIT);
-    await machine.console.waitFor('TARGET-UP', WAIT);
+    await machine.console.waitFor(/^TARGET-UP$/, WAIT);
     await machine.waitForPowerOff();
-    const [medium, target, other] = machine.disks as [DiskFile, DiskFile, DiskFile];
-    const userData = await installedFile(target, '/var/lib/cloud/seed/nocloud/user-data');
-    expect(userData).toContain('hostname: node-a');
-    expect(userData).toContain('hashed_passwd: $6$');
-    expect(await installedFile(target, '/var/lib/cloud/seed/nocloud/network-config')).toContain(
-      '192.0.2.10/24',
-    );
-    expect(await installedFile(target, '/opt/install.sh')).toBe('echo called');
-    expect((await other.read(0, MIB)).every((byte) => byte === 0)).toBe(true);
-    const status = JSON.parse(await stickFile(medium, 'status/11111111-2222-3333-4444-555555555555.json'));
-    expect(status).toMatchObject({ state: 'installed', serial: 'NODE-A', disk: 'TARGET' });
-  });
+    expect(await installedFile(disk, TARGET_ROOT, `${SEED}/user-data`)).toContain('hostname: node-a');
+    expect(await installedFile(disk, TARGET_ROOT, `${SEED}/network-config`)).toContain('192.0.2.10/24');
+  }, 480_000);
 
-  test('installs an unknown machine with the default under BIOS; started again, it does not install again', async () => {
-    await using machine = await bootMachine(
-      machineWith('virtio', { smbios: { serial: 'UNKNOWN', uuid: '22222222-2222-3333-4444-555555555555' } }),
-    );
+  test('installs to SATA under BIOS, switches off, and starts the disk at every later start with the stick still in', async () => {
+    const other = dataDisk('node-b-data.img');
+    const before = await hashOfDisk(other);
+    await using machine = await bootMachine({
+      memoryMb: 768,
+      smbios: smbios('NODE-B', 'b'),
+      disks: [
+        { ...STICK, file: stick },
+        { bus: 'sata', size: '256M', serial: 'TARGET', bootIndex: 2 },
+        { bus: 'sata', file: other, serial: 'DATA' },
+      ],
+    });
     await machine.console.waitFor(/KINDLING-INSTALLED .*"disk":"TARGET"/, WAIT);
+    await machine.waitForPowerOff();
+    const target = machine.disks[1] as DiskFile;
+    expect(await installedFile(target, TARGET_ROOT, `${SEED}/user-data`)).toContain('hostname: node-b');
+    expect(await hashOfDisk(other)).toBe(before);
+
+    await machine.powerOn(); // the stick's loader was told to go on to the disk
+    await machine.console.waitFor(/^TARGET-UP$/, WAIT);
+    await machine.waitForPowerOff();
+    expect(machine.console.text).not.toContain('KINDLING-');
+
+    await machine.powerOn(); // once; from then on the Micro-OS tells it again
     await machine.console.waitFor(/KINDLING-ALREADY-INSTALLED/, WAIT);
+    await machine.console.waitFor(/^TARGET-UP$/, WAIT);
+    await machine.waitForPowerOff();
+  }, 480_000);
+
+  test('waits for a key, erases the other disks where that was asked for, and starts the disk under UEFI with the stick still in', async () => {
+    const other = dataDisk('node-c-data.img');
+    const before = await hashOfDisk(other);
+    await using machine = await bootMachine({
+      firmware: 'ovmf',
+      memoryMb: 768,
+      smbios: smbios('NODE-C', 'c'),
+      disks: [
+        { ...STICK, file: stick },
+        { bus: 'nvme', size: '256M', serial: 'C1', bootIndex: 2 },
+        { bus: 'sata', file: other, serial: 'DATA' },
+      ],
+    });
+    await machine.console.waitFor(/press Enter to go on, or switch the machine off/, WAIT);
+    expect(machine.console.text).toMatch(/erase .*destroys everything on .*serial DATA/);
+    expect(await hashOfDisk(other)).toBe(before);
+    machine.console.type('\n');
+    await machine.console.waitFor(/KINDLING-INSTALLED .*"disk":"C1"/, WAIT);
+    await machine.console.waitFor(/^TARGET-UP$/, WAIT);
     await machine.waitForPowerOff();
     const target = machine.disks[1] as DiskFile;
-    expect(await installedFile(target, '/var/lib/cloud/seed/nocloud/user-data')).toContain(
-      'hostname: edge-default',
-    );
-  });
+    expect(await installedFile(target, TARGET_ROOT, `${SEED}/user-data`)).toContain('hostname: node-c');
+    expect((await new DiskFile(other).read(0, MIB)).every((byte) => byte === 0)).toBe(true);
 
-  test('with a flipped byte in the image ends with a code, and leaves nothing that boots', async () => {
-    const damaged = join(folder, 'damaged.img');
-    cpSync(stick, damaged);
-    const bytes = readFileSync(damaged);
-    const at = bytes.indexOf(readFileSync(join(folder, 'target.raw.zst')).subarray(0, 4096)) + 3_000_000;
-    bytes[at] = (bytes[at] ?? 0) ^ 1;
-    writeFileSync(damaged, bytes);
-    const spec = machineWith('sata', {
-      smbios: { serial: 'NODE-A', uuid: '33333333-2222-3333-4444-555555555555' },
+    await machine.powerOn(); // QEMU's boot index makes the firmware start the stick first again
+    await machine.console.waitFor(/KINDLING-ALREADY-INSTALLED/, WAIT);
+    await machine.console.waitFor(/^TARGET-UP$/, WAIT);
+    await machine.waitForPowerOff();
+  }, 480_000);
+
+  test('installs a machine that nothing names with the default, after a countdown', async () => {
+    await using machine = await bootMachine({
+      memoryMb: 768,
+      smbios: smbios('UNKNOWN', 'd'),
+      disks: [
+        { ...STICK, file: stick },
+        { bus: 'virtio', size: '256M', serial: 'TARGET', bootIndex: 2 },
+      ],
     });
-    const disks = [
-      { ...spec.disks?.[0], bus: 'usb' as const, file: damaged },
-      ...(spec.disks?.slice(1) ?? []),
-    ];
-    await using machine = await bootMachine({ ...spec, firmware: 'ovmf', disks });
-    const { line } = await machine.console.waitFor(/KINDLING-FATAL \{.*"uptime":[\d.]+\}/, {
-      timeoutMs: 200_000,
-    });
-    expect(line).toMatch(/KND_IMAGE_(HASH|CORRUPT)/);
+    await machine.console.waitFor(/starting in 2 s; switch the machine off to stop it/, WAIT);
+    await machine.console.waitFor(/KINDLING-INSTALLED .*"disk":"TARGET"/, WAIT);
+    await machine.waitForPowerOff();
     const target = machine.disks[1] as DiskFile;
-    expect((await target.read(0, MIB)).every((byte) => byte === 0)).toBe(true);
-  });
+    const userData = await installedFile(target, TARGET_ROOT, `${SEED}/user-data`);
+    expect(userData).toContain('hostname: edge-default');
+    expect(userData).toContain('hashed_passwd: $6$');
+    expect(await installedFile(target, TARGET_ROOT, '/opt/install.sh')).toBe('echo called');
+    // What the stick knows of the machines it was in before is still there.
+    const medium = machine.disks[0] as DiskFile;
+    for (const digit of ['a', 'b', 'c', 'd']) {
+      const status = JSON.parse(await stickFile(medium, `status/${smbios('', digit).uuid}.json`));
+      expect(status).toMatchObject({ state: 'installed' });
+    }
+    const bytes = await medium.read(0, await medium.size());
+    for (const secret of ['c2VjcmV0LW9mLXRoZS1ub2Rl', 'secret-of-the-node']) {
+      expect(bytes.includes(secret)).toBe(false);
+    }
+  }, 300_000);
 });
+
+/** Where the image lies in the payload, as the manifest says. */
+async function imageOffset(medium: DiskFile, payloadStart: number): Promise<number> {
+  const head = await medium.read(payloadStart, MIB);
+  const length = head.readUInt32LE(12);
+  const { image, files } = JSON.parse(head.toString('utf8', 80, 80 + length)) as {
+    image: string;
+    files: { name: string; offset: number }[];
+  };
+  return files.find(({ name }) => name === image)?.offset ?? 0;
+}

@@ -72,3 +72,14 @@ test('what does not exist, or is a file, is an image file', async () => {
   expect(await inspectTarget(join(root, 'new.img'))).toMatchObject({ kind: 'image-file' });
   expect(await inspectTarget(join(root, 'proc/swaps'))).toMatchObject({ kind: 'image-file' });
 });
+
+test('a mistyped device, a folder, and a file the stick is made of are refused', async () => {
+  const refused = (message: RegExp) =>
+    expect.objectContaining({ code: 'KND_STICK_TARGET_REFUSED', message: expect.stringMatching(message) });
+  const missing = await inspectTarget('/dev/no-such-stick');
+  expect(() => refuseUnsafeTarget(missing, 1)).toThrow(refused(/does not exist/));
+  const directory = await inspectTarget(root);
+  expect(() => refuseUnsafeTarget(directory, 1)).toThrow(refused(/neither a device nor a file/));
+  const image: StickTarget = { kind: 'image-file', path: '/images/../images/debian.raw' };
+  expect(() => refuseUnsafeTarget(image, 1, ['/images/debian.raw'])).toThrow(refused(/part of what/));
+});

@@ -1,0 +1,50 @@
+import type { ActionOutcome, RunActionContext } from '../../actions/run-action.ts';
+import { type ErrorReport, KindlingError } from '../../protocol/error.ts';
+import { ERROR_CODES, type ErrorCode } from '../../protocol/error-codes.ts';
+
+export type RunAction = (
+  image: string,
+  variables: Record<string, string>,
+  context?: RunActionContext,
+) => Promise<ActionOutcome>;
+
+export interface StepContext {
+  runAction: RunAction;
+  say: (text: string) => void;
+  signal: AbortSignal;
+}
+
+/** Runs one action as a workflow would; a failed one ends the installation with its own code. */
+export async function runStep(
+  { runAction, say, signal }: StepContext,
+  action: string,
+  variables: Record<string, string>,
+  options: Pick<RunActionContext, 'isDryRun'> = {},
+): Promise<Record<string, unknown>> {
+  let lastProgress = '';
+  const outcome = await runAction(action, variables, {
+    signal,
+    ...options,
+    onEvent: (event) => {
+      if (event.type === 'plan' && options.isDryRun) for (const line of event.summary) say(line);
+      if (event.type === 'log' && event.level !== 'debug') say(`${action}: ${event.message}`);
+      if (event.type !== 'progress' || event.percent === undefined) return;
+      const progress = `${action}: ${event.stage} ${Math.floor(event.percent / 10) * 10} %`;
+      if (progress !== lastProgress) say(progress);
+      lastProgress = progress;
+    },
+  });
+  signal.throwIfAborted(); // the reason it was stopped for says more than «cancelled»
+  if (outcome.status !== 'success') throw errorOf(outcome.error);
+  say(`${action}: ${outcome.summary}`);
+  return outcome.data ?? {};
+}
+
+function errorOf(report: ErrorReport): KindlingError {
+  const code = report.code in ERROR_CODES ? (report.code as ErrorCode) : 'KND_UNEXPECTED';
+  return new KindlingError(code, report.message, {
+    hint: report.hint,
+    retryable: report.retryable,
+    ...(report.evidence ? { evidence: report.evidence } : {}),
+  });
+}
