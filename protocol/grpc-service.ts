@@ -25,9 +25,9 @@ interface Service {
   readonly method: Record<string, DescMethod>;
 }
 
-type Kind<M extends DescMethod, K extends DescMethod['methodKind']> = M & { methodKind: K };
+export type Kind<M extends DescMethod, K extends DescMethod['methodKind']> = M & { methodKind: K };
 type Request<M extends DescMethod> = MessageShape<M['input']>;
-type Response<M extends DescMethod> = MessageShape<M['output']>;
+export type Response<M extends DescMethod> = MessageShape<M['output']>;
 
 /** The grpc-js handler for one method of a generated service. */
 export type MethodHandler<M extends DescMethod> = M['methodKind'] extends 'unary'
@@ -73,7 +73,7 @@ export interface CallSettings {
   headers?: Record<string, string>;
   /** From now; none by default. */
   deadlineMs?: number;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** Calls a unary method; rejects with grpc-js' ServiceError. */

@@ -1,4 +1,12 @@
+import type { DescMethod, MessageInitShape } from '@bufbuild/protobuf';
 import { type Client, status } from '@grpc/grpc-js';
+import {
+  type CallSettings,
+  callUnary,
+  collectServerStream,
+  type Kind,
+  type Response,
+} from '../../protocol/grpc-service.ts';
 import { hasGrpcCode } from '../connection/explain.ts';
 
 /** Where tokens come from, if the server wants any. */
@@ -7,18 +15,40 @@ export interface TokenSource {
   renew(rejected: string): Promise<void>;
 }
 
+/** How long a call may take, and who may end it earlier. */
+type CallLimits = Required<Pick<CallSettings, 'deadlineMs'>> & Pick<CallSettings, 'signal'>;
+
 /** A connection to the workflow server, with the node's bearer token on every call. */
 export class WorkflowChannel {
-  readonly client: Client;
+  readonly #client: Client;
   readonly #tokens: TokenSource | undefined;
 
   constructor(client: Client, tokens: TokenSource | undefined) {
-    this.client = client;
+    this.#client = client;
     this.#tokens = tokens;
   }
 
-  /** Makes a call; when the server does not accept the token, renews it and makes the call once more. */
-  async call<T>(makeCall: (headers: Record<string, string>) => Promise<T>): Promise<T> {
+  call<M extends DescMethod>(
+    method: Kind<M, 'unary'>,
+    request: MessageInitShape<M['input']>,
+    limits: CallLimits,
+  ): Promise<Response<M>> {
+    return this.#withToken((headers) => callUnary<M>(this.#client, method, request, { ...limits, headers }));
+  }
+
+  /** Everything a server streams until it ends. */
+  collect<M extends DescMethod>(
+    method: Kind<M, 'server_streaming'>,
+    request: MessageInitShape<M['input']>,
+    limits: CallLimits,
+  ): Promise<Response<M>[]> {
+    return this.#withToken((headers) =>
+      collectServerStream<M>(this.#client, method, request, { ...limits, headers }),
+    );
+  }
+
+  /** When the server does not accept the token, renews it and makes the call once more. */
+  async #withToken<T>(makeCall: (headers: Record<string, string>) => Promise<T>): Promise<T> {
     if (!this.#tokens) return makeCall({});
     const token = await this.#tokens.accessToken();
     try {

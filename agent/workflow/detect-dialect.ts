@@ -1,7 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { KindlingError } from '../../protocol/error.ts';
 import { WorkflowService } from '../../protocol/generated/tink-legacy_pb.js';
-import { collectServerStream } from '../../protocol/grpc-service.ts';
 import type { TinkDialect } from '../../protocol/tink-dialect.ts';
 import { hasGrpcCode } from '../connection/explain.ts';
 import type { WorkflowChannel } from './channel.ts';
@@ -14,14 +13,8 @@ const DEADLINE_MS = 10_000;
  */
 export async function detectDialect(channel: WorkflowChannel, workerId: string): Promise<TinkDialect> {
   try {
-    await channel.call((headers) =>
-      collectServerStream(
-        channel.client,
-        WorkflowService.method.getWorkflowContexts,
-        { workerId },
-        { headers, deadlineMs: DEADLINE_MS },
-      ),
-    );
+    const { getWorkflowContexts } = WorkflowService.method;
+    await channel.collect(getWorkflowContexts, { workerId }, { deadlineMs: DEADLINE_MS });
     return 'tink-legacy';
   } catch (error) {
     if (!hasGrpcCode(error, status.UNIMPLEMENTED)) throw error;

@@ -7,7 +7,6 @@ import {
   ActionStatusRequest_StateType as StateType,
   WorkflowService,
 } from '../../protocol/generated/tink-current_pb.js';
-import { callUnary } from '../../protocol/grpc-service.ts';
 import { hasGrpcCode } from '../connection/explain.ts';
 import type { WorkflowChannel } from './channel.ts';
 import { formatDuration } from './duration.ts';
@@ -50,13 +49,10 @@ export class TinkCurrent implements WorkflowServer {
 
   async nextAction(signal?: AbortSignal): Promise<Work | undefined> {
     try {
-      const action = await this.#channel.call((headers) =>
-        callUnary(
-          this.#channel.client,
-          WorkflowService.method.getAction,
-          { agentId: this.#agentId, agentAttributes: this.#attributes },
-          { headers, deadlineMs: GET_ACTION_DEADLINE_MS, ...(signal ? { signal } : {}) },
-        ),
+      const action = await this.#channel.call(
+        WorkflowService.method.getAction,
+        { agentId: this.#agentId, agentAttributes: this.#attributes },
+        { deadlineMs: GET_ACTION_DEADLINE_MS, signal },
       );
       return toWork(action);
     } catch (error) {
@@ -74,28 +70,25 @@ export class TinkCurrent implements WorkflowServer {
 
   async report(work: Work, report: StatusReport): Promise<ReportAnswer> {
     try {
-      await this.#channel.call((headers) =>
-        callUnary(
-          this.#channel.client,
-          WorkflowService.method.reportActionStatus,
-          {
-            workflowId: work.workflowId,
-            agentId: this.#agentId,
-            taskId: work.taskId,
-            actionId: work.actionId,
-            actionName: work.name,
-            actionState: STATES[report.state],
-            executionStart: timestampFromMs(report.startedAt),
-            ...(report.stoppedAt === undefined
-              ? {}
-              : {
-                  executionStop: timestampFromMs(report.stoppedAt),
-                  executionDuration: formatDuration(report.stoppedAt - report.startedAt),
-                }),
-            message: { message: report.message },
-          },
-          { headers, deadlineMs: REPORT_DEADLINE_MS },
-        ),
+      await this.#channel.call(
+        WorkflowService.method.reportActionStatus,
+        {
+          workflowId: work.workflowId,
+          agentId: this.#agentId,
+          taskId: work.taskId,
+          actionId: work.actionId,
+          actionName: work.name,
+          actionState: STATES[report.state],
+          executionStart: timestampFromMs(report.startedAt),
+          ...(report.stoppedAt === undefined
+            ? {}
+            : {
+                executionStop: timestampFromMs(report.stoppedAt),
+                executionDuration: formatDuration(report.stoppedAt - report.startedAt),
+              }),
+          message: { message: report.message },
+        },
+        { deadlineMs: REPORT_DEADLINE_MS },
       );
       return 'accepted';
     } catch (error) {

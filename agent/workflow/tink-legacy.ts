@@ -6,7 +6,6 @@ import {
   type WorkflowContext,
   WorkflowService,
 } from '../../protocol/generated/tink-legacy_pb.js';
-import { callUnary, collectServerStream } from '../../protocol/grpc-service.ts';
 import { hasGrpcCode } from '../connection/explain.ts';
 import type { WorkflowChannel } from './channel.ts';
 import {
@@ -56,22 +55,19 @@ export class TinkLegacy implements WorkflowServer {
 
   async report(work: Work, report: StatusReport): Promise<ReportAnswer> {
     try {
-      await this.#channel.call((headers) =>
-        callUnary(
-          this.#channel.client,
-          WorkflowService.method.reportActionStatus,
-          {
-            workflowId: work.workflowId,
-            taskName: work.taskId,
-            actionName: work.name,
-            actionStatus: STATES[report.state],
-            seconds: BigInt(Math.floor(((report.stoppedAt ?? report.startedAt) - report.startedAt) / 1000)),
-            message: report.message,
-            createdAt: timestampFromMs(report.stoppedAt ?? report.startedAt),
-            workerId: this.#workerId,
-          },
-          { headers, deadlineMs: CALL_DEADLINE_MS },
-        ),
+      await this.#channel.call(
+        WorkflowService.method.reportActionStatus,
+        {
+          workflowId: work.workflowId,
+          taskName: work.taskId,
+          actionName: work.name,
+          actionStatus: STATES[report.state],
+          seconds: BigInt(Math.floor(((report.stoppedAt ?? report.startedAt) - report.startedAt) / 1000)),
+          message: report.message,
+          createdAt: timestampFromMs(report.stoppedAt ?? report.startedAt),
+          workerId: this.#workerId,
+        },
+        { deadlineMs: CALL_DEADLINE_MS },
       );
       return 'accepted';
     } catch (error) {
@@ -87,26 +83,20 @@ export class TinkLegacy implements WorkflowServer {
     return context?.currentTask === work.taskId && context.currentAction === work.name;
   }
 
-  async #contexts(signal?: AbortSignal): Promise<WorkflowContext[]> {
-    return this.#channel.call((headers) =>
-      // The stream ends after the list; that is no failure and no reason to reconnect.
-      collectServerStream(
-        this.#channel.client,
-        WorkflowService.method.getWorkflowContexts,
-        { workerId: this.#workerId },
-        { headers, deadlineMs: CALL_DEADLINE_MS, ...(signal ? { signal } : {}) },
-      ),
+  /** The stream ends after the list; that is no failure and no reason to reconnect. */
+  #contexts(signal?: AbortSignal): Promise<WorkflowContext[]> {
+    return this.#channel.collect(
+      WorkflowService.method.getWorkflowContexts,
+      { workerId: this.#workerId },
+      { deadlineMs: CALL_DEADLINE_MS, signal },
     );
   }
 
   async #workOf(context: WorkflowContext, signal?: AbortSignal): Promise<Work | undefined> {
-    const { actionList } = await this.#channel.call((headers) =>
-      callUnary(
-        this.#channel.client,
-        WorkflowService.method.getWorkflowActions,
-        { workflowId: context.workflowId },
-        { headers, deadlineMs: CALL_DEADLINE_MS, ...(signal ? { signal } : {}) },
-      ),
+    const { actionList } = await this.#channel.call(
+      WorkflowService.method.getWorkflowActions,
+      { workflowId: context.workflowId },
+      { deadlineMs: CALL_DEADLINE_MS, signal },
     );
     const index = startIndex(context);
     const action = actionList[index];

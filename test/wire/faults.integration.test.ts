@@ -2,77 +2,40 @@ import { createSocket } from 'node:dgram';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { pause, waitFor } from '../../agent/system/wait.ts';
+import { pause } from '../../agent/system/wait.ts';
 import { type OtlpRecord, readOtlpJson } from '../../orchestrator-stub/http/otlp.ts';
+import { until } from './reference/agents.ts';
 import { type ConnectProxy, startConnectProxy } from './reference/connect-proxy.ts';
+import { EmfSite } from './reference/emf-site.ts';
 import { type GrpcHost, startGrpcHost } from './reference/grpc-host.ts';
-import { type Keycloak, startKeycloak } from './reference/keycloak.ts';
-import { OnboardingManager, rows } from './reference/onboarding-manager.ts';
-import {
-  MAC,
-  removeFolder,
-  shownCodes,
-  startTestAgent,
-  type TestAgent,
-  type TestAgentOptions,
-  UUID,
-} from './reference/test-agent.ts';
-import { createTestCa, type TestCa } from './reference/test-ca.ts';
-import { TinkLegacyServer } from './reference/tink-legacy-server.ts';
+import type { Keycloak } from './reference/keycloak.ts';
+import { type OnboardingManager, rows } from './reference/onboarding-manager.ts';
+import { shownCodes, type TestAgentOptions, UUID } from './reference/test-agent.ts';
+import { createTestCa } from './reference/test-ca.ts';
+import type { TinkLegacyServer } from './reference/tink-legacy-server.ts';
 
-let ca: TestCa;
+let site: EmfSite;
 let keycloak: Keycloak;
 let manager: OnboardingManager;
 let tink: TinkLegacyServer;
 let host: GrpcHost;
-let agent: TestAgent | undefined;
 let proxy: ConnectProxy | undefined;
 
 beforeEach(async () => {
-  ca = await createTestCa();
-  const certificate = await ca.issue({ names: ['127.0.0.1', 'localhost', 'proxied.test'] });
-  keycloak = await startKeycloak(certificate);
-  manager = new OnboardingManager(rows.onboarded);
-  tink = new TinkLegacyServer(MAC, [
-    { taskName: 'os', name: 'write', image: 'image2disk' },
-    { taskName: 'os', name: 'reboot', image: 'reboot' },
-  ]);
-  tink.authorize = (authorization) => keycloak.valid.has(authorization.replace('Bearer ', ''));
-  host = await startGrpcHost(addServices, certificate);
+  site = await EmfSite.start({
+    names: ['127.0.0.1', 'localhost', 'proxied.test'],
+    actions: ['write', 'reboot'],
+  });
+  ({ keycloak, manager, tink, host } = site);
 });
 
 afterEach(async () => {
-  await agent?.stop();
-  if (agent) removeFolder(agent);
-  agent = undefined;
-  host.kill();
-  await keycloak.close();
+  await site.stop();
   await proxy?.close();
   proxy = undefined;
 });
 
-function addServices(server: Parameters<TinkLegacyServer['addTo']>[0]): void {
-  manager.addTo(server);
-  tink.addTo(server);
-}
-
-function start({ env, ...setup }: TestAgentOptions = {}): TestAgent {
-  agent = startTestAgent({
-    ca: ca.pem,
-    env: {
-      onboarding_stream_svc: 'localhost',
-      OBM_PORT: String(host.port),
-      KEYCLOAK_URL: keycloak.authority,
-      tink_server_svc: host.authority,
-      ...env,
-    },
-    ...setup,
-  });
-  return agent;
-}
-
-const until = (probe: () => boolean, name: string) =>
-  waitFor(() => probe() || undefined, { name, timeoutMs: 8000, intervalMs: 5 });
+const start = (setup?: TestAgentOptions) => site.startAgent(setup);
 
 describe('tokens', () => {
   it('trap 15: are renewed before they end, while an action runs, without disturbing it', async () => {
@@ -148,10 +111,27 @@ describe('a fault that goes away', () => {
     const other = await createTestCa('Wrong CA');
     const port = host.port;
     host.kill();
-    const wrong = await startGrpcHost(addServices, await other.issue(), port);
+    const wrong = await startGrpcHost(site.addServices, { certificate: await other.issue(), port });
     const running = start();
     await until(() => shownCodes(running).includes('KND_CONNECT_TLS_UNTRUSTED'), 'KND_CONNECT_TLS_UNTRUSTED');
     wrong.kill();
+    await host.start();
+    await running.ended;
+    expect(tink.isDone).toBe(true);
+  });
+
+  it('clock an hour behind: the certificate is not valid yet for the node, which says so, and goes on when the clock is right', async () => {
+    const inAnHour = new Date(Date.now() + 3_600_000);
+    const { port } = host;
+    host.kill();
+    const early = await startGrpcHost(site.addServices, {
+      certificate: await site.ca.issue({ notBefore: inAnHour }),
+      port,
+    });
+    const running = start();
+    await until(() => shownCodes(running).length > 0, 'an error');
+    expect(shownCodes(running)[0]).toBe('KND_CONNECT_TLS_EXPIRED');
+    early.kill();
     await host.start();
     await running.ended;
     expect(tink.isDone).toBe(true);

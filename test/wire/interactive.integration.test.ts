@@ -1,58 +1,33 @@
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { waitFor } from '../../agent/system/wait.ts';
-import { type GrpcHost, startGrpcHost } from './reference/grpc-host.ts';
-import { type Keycloak, startKeycloak } from './reference/keycloak.ts';
-import { OnboardingManager, rows } from './reference/onboarding-manager.ts';
-import { MAC, removeFolder, startTestAgent, type TestAgent, UUID } from './reference/test-agent.ts';
+import { until } from './reference/agents.ts';
+import { EmfSite } from './reference/emf-site.ts';
+import type { Keycloak } from './reference/keycloak.ts';
+import { type OnboardingManager, rows } from './reference/onboarding-manager.ts';
+import { MAC, UUID } from './reference/test-agent.ts';
 import { shown, signIn, TestConsole } from './reference/test-console.ts';
-import { TinkLegacyServer } from './reference/tink-legacy-server.ts';
+import type { TinkLegacyServer } from './reference/tink-legacy-server.ts';
 
+let site: EmfSite;
 let keycloak: Keycloak;
 let manager: OnboardingManager;
 let tink: TinkLegacyServer;
-let host: GrpcHost;
-let agent: TestAgent | undefined;
 let serial: TestConsole;
 let screen: TestConsole;
 
 beforeEach(async () => {
-  keycloak = await startKeycloak();
+  site = await EmfSite.start();
+  ({ keycloak, manager, tink } = site);
   keycloak.users = { operator: 'correct-horse' };
-  manager = new OnboardingManager(rows.notFound);
-  tink = new TinkLegacyServer(MAC, [{ taskName: 'os', name: 'reboot', image: 'reboot' }]);
-  tink.authorize = (authorization) => keycloak.valid.has(authorization.replace('Bearer ', ''));
-  host = await startGrpcHost((server) => {
-    manager.addTo(server);
-    tink.addTo(server);
-  });
+  manager.rows = [rows.notFound];
   serial = new TestConsole('ttyS1');
   screen = new TestConsole('tty0');
 });
 
-afterEach(async () => {
-  await agent?.stop();
-  if (agent) removeFolder(agent);
-  agent = undefined;
-  host.kill();
-  await keycloak.close();
-});
+afterEach(() => site.stop());
 
-function start(env: Record<string, string> = {}): TestAgent {
-  agent = startTestAgent({
-    env: {
-      onboarding_stream_svc: '127.0.0.1',
-      onboarding_manager_svc: '127.0.0.1',
-      OBM_PORT: String(host.port),
-      KEYCLOAK_URL: keycloak.authority,
-      tink_server_svc: host.authority,
-      ...env,
-    },
-    flags: { tls: 'false' },
-    options: { openConsoles: () => [serial, screen] },
-  });
-  return agent;
-}
+const start = (env: Record<string, string> = {}) =>
+  site.startAgent({ env, options: { openConsoles: () => [serial, screen] } });
 
 describe('interactive onboarding', () => {
   it('asks on every console, takes the one that answers, and works with the person’s token', async () => {
@@ -148,7 +123,7 @@ describe('interactive onboarding', () => {
 
   it('does not ask anybody when interactive onboarding is switched off', async () => {
     const { ended } = start({ DISABLE_INTERACTIVE: 'true' });
-    await waitFor(() => (manager.streams > 2 ? true : undefined), { name: 'three streams', timeoutMs: 5000 });
+    await until(() => manager.streams > 2, 'three streams');
     manager.rows = [rows.onboarded];
     await ended;
     expect(screen.screen).toBe('');

@@ -1,68 +1,26 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { waitFor } from '../../agent/system/wait.ts';
-import { type GrpcHost, startGrpcHost } from './reference/grpc-host.ts';
-import { type Keycloak, startKeycloak } from './reference/keycloak.ts';
-import { OnboardingManager, rows } from './reference/onboarding-manager.ts';
-import {
-  MAC,
-  removeFolder,
-  shownCodes,
-  startTestAgent,
-  type TestAgent,
-  type TestAgentOptions,
-  UUID,
-} from './reference/test-agent.ts';
-import { createTestCa, type TestCa } from './reference/test-ca.ts';
-import { TinkLegacyServer } from './reference/tink-legacy-server.ts';
+import { until } from './reference/agents.ts';
+import { EmfSite } from './reference/emf-site.ts';
+import type { Keycloak } from './reference/keycloak.ts';
+import { type OnboardingManager, rows } from './reference/onboarding-manager.ts';
+import { MAC, shownCodes, type TestAgentOptions, UUID } from './reference/test-agent.ts';
+import type { TinkLegacyServer } from './reference/tink-legacy-server.ts';
 
-let ca: TestCa;
+let site: EmfSite;
 let keycloak: Keycloak;
 let manager: OnboardingManager;
 let tink: TinkLegacyServer;
-let host: GrpcHost;
-let agent: TestAgent | undefined;
 
 beforeEach(async () => {
-  ca = await createTestCa();
-  const certificate = await ca.issue();
-  keycloak = await startKeycloak(certificate);
-  manager = new OnboardingManager(rows.onboarded);
-  tink = new TinkLegacyServer(MAC, [{ taskName: 'os', name: 'reboot', image: 'reboot' }]);
-  tink.authorize = (authorization) => keycloak.valid.has(authorization.replace('Bearer ', ''));
-  host = await startGrpcHost((server) => {
-    manager.addTo(server);
-    tink.addTo(server);
-  }, certificate);
+  site = await EmfSite.start();
+  ({ keycloak, manager, tink } = site);
 });
 
-afterEach(async () => {
-  await agent?.stop();
-  if (agent) removeFolder(agent);
-  agent = undefined;
-  host.kill();
-  await keycloak.close();
-});
+afterEach(() => site.stop());
 
-function start(setup: TestAgentOptions = {}): TestAgent {
-  agent = startTestAgent({
-    ca: ca.pem,
-    env: {
-      onboarding_stream_svc: '127.0.0.1',
-      onboarding_manager_svc: '127.0.0.1',
-      OBM_PORT: String(host.port),
-      KEYCLOAK_URL: keycloak.authority,
-      tink_server_svc: host.authority,
-    },
-    kernel: 'grpc_authority=127.0.0.1:42113 tinkerbell_tls=false',
-    ...setup,
-  });
-  return agent;
-}
-
-const soon = <T>(probe: () => T | undefined | false, name: string) =>
-  waitFor(() => probe() || undefined, { name, timeoutMs: 10_000, intervalMs: 10 });
+const start = (setup?: TestAgentOptions) => site.startAgent(setup);
 
 describe('non-interactive onboarding, by the rows of the reference server’s table', () => {
   it('row: ONBOARDED → fetches tokens, keeps them in files of mode 0600, works, hands over', async () => {
@@ -170,7 +128,7 @@ describe('non-interactive onboarding, by the rows of the reference server’s ta
     await expect(debugging.ended).rejects.toThrow();
     const asked = manager.requests.length;
     const patient = start({ kernel: 'DEBUG=false TIMEOUT=1ms' });
-    await soon(() => manager.requests.length > asked + 2, 'more questions');
+    await until(() => manager.requests.length > asked + 2, 'more questions');
     manager.rows = [rows.onboarded];
     await patient.ended;
     expect(patient.executed).toEqual(['reboot']);

@@ -7,23 +7,24 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createExecutor } from '../../agent/workflow/execute-action.ts';
 import { State } from '../../protocol/generated/tink-legacy_pb.js';
 import { loopDisk } from '../actions/loop-disk.ts';
+import { Agents } from './reference/agents.ts';
 import { type GrpcHost, startGrpcHost } from './reference/grpc-host.ts';
-import { MAC, removeFolder, startTestAgent, type TestAgent } from './reference/test-agent.ts';
+import { MAC, type TestAgent } from './reference/test-agent.ts';
 import { TinkLegacyServer } from './reference/tink-legacy-server.ts';
 
-let agent: TestAgent | undefined;
+const agents = new Agents();
+let agent: TestAgent;
 let host: GrpcHost | undefined;
 
 afterEach(async () => {
-  await agent?.stop();
-  if (agent) removeFolder(agent);
+  await agents.end();
   host?.kill();
 });
 
 async function runWith(actions: TinkLegacyServer['actions']): Promise<TinkLegacyServer> {
   const tink = new TinkLegacyServer(MAC, actions);
   host = await startGrpcHost(tink.addTo);
-  agent = startTestAgent({
+  agent = agents.start({
     kernel: `grpc_authority=${host.authority} tinkerbell_tls=false`,
     options: { executor: createExecutor((environment) => environment) },
   });
@@ -35,7 +36,7 @@ it('trap 13: the reboot action of EMF, from a public registry, is run natively, 
   const image = 'public.ecr.aws/l0g8r8j6/tinkerbell/hub/reboot-action:latest';
   const tink = await runWith([{ taskName: 'os', name: 'reboot', image, timeout: 90n }]);
   expect(tink.accepted).toEqual(['reboot RUNNING', 'reboot SUCCESS']);
-  expect(agent?.handedOver).toEqual([{ kind: 'reboot' }]);
+  expect(agent.handedOver).toEqual([{ kind: 'reboot' }]);
 });
 
 it('an action with wrong variables fails with its own code, which the server hears', async () => {
@@ -85,7 +86,7 @@ describe('an image, as EMF’s workflows name it', () => {
     const good = await writeImage([`SHA256=${sha256(compressed)}`, 'COMPRESSED=true']);
     expect(good.message, 'the sum of the compressed file').not.toContain('KND_');
     expect(good).toMatchObject({ tink: { states: [State.SUCCESS] }, isWritten: true });
-    await agent?.stop();
+    await agents.end();
     const bad = await writeImage([`SHA256=${sha256(content)}`, 'COMPRESSED=true']);
     expect(bad.tink.states, 'the sum of what is in it').toEqual([State.FAILED]);
   });
@@ -100,7 +101,7 @@ describe('an image, as EMF’s workflows name it', () => {
       `SHA256=${sha256(compressed)}`,
     ]);
     expect(written).toMatchObject({ tink: { states: [State.SUCCESS] }, isWritten: true });
-    await agent?.stop();
+    await agents.end();
     const refused = await writeImage(['COMPRESSED=false', `SHA256=${sha256(compressed)}`]);
     expect(refused.tink.states).toEqual([State.FAILED]);
     expect(refused.message).toMatch(/^KND_IMAGE_/);

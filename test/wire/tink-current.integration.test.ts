@@ -1,23 +1,16 @@
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { waitFor } from '../../agent/system/wait.ts';
 import { ActionStatusRequest_StateType as StateType } from '../../protocol/generated/tink-current_pb.js';
 import { State } from '../../protocol/generated/tink-legacy_pb.js';
+import { Agents, until } from './reference/agents.ts';
 import { type GrpcHost, startGrpcHost } from './reference/grpc-host.ts';
-import {
-  MAC,
-  removeFolder,
-  shownCodes,
-  startTestAgent,
-  type TestAgent,
-  type TestAgentOptions,
-} from './reference/test-agent.ts';
+import { MAC, shownCodes, type TestAgent, type TestAgentOptions } from './reference/test-agent.ts';
 import { TinkCurrentServer } from './reference/tink-current-server.ts';
 import { TinkLegacyServer } from './reference/tink-legacy-server.ts';
 
 let tink: TinkCurrentServer;
 let host: GrpcHost;
-let agent: TestAgent | undefined;
+const agents = new Agents();
 
 beforeEach(async () => {
   tink = new TinkCurrentServer(MAC, [
@@ -29,19 +22,13 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await agent?.stop();
-  if (agent) removeFolder(agent);
-  agent = undefined;
+  await agents.end();
   host.kill();
 });
 
 function start(setup: TestAgentOptions = {}): TestAgent {
-  agent = startTestAgent({ kernel: `grpc_authority=${host.authority} tinkerbell_tls=false`, ...setup });
-  return agent;
+  return agents.start({ kernel: `grpc_authority=${host.authority} tinkerbell_tls=false`, ...setup });
 }
-
-const until = (probe: () => boolean, name: string) =>
-  waitFor(() => probe() || undefined, { name, timeoutMs: 5000, intervalMs: 5 });
 
 const EVERYTHING = ['first', 'second', 'reboot'].flatMap((name) => [`${name} RUNNING`, `${name} SUCCESS`]);
 
@@ -87,8 +74,7 @@ describe('a current workflow server', () => {
   });
 
   it('stores progress: RUNNING is repeated with a text and the same start', async () => {
-    agent = startTestAgent({
-      kernel: `grpc_authority=${host.authority} tinkerbell_tls=false`,
+    const agent = start({
       options: {
         executor: {
           mayRunAgain: () => true,
@@ -201,11 +187,11 @@ describe('the dialect', () => {
     await until(() => tink.requests.length >= 1, 'a question in the current dialect');
     host.kill();
     const port = host.port;
-    const other = await startGrpcHost(legacy.addTo, undefined, port);
+    const other = await startGrpcHost(legacy.addTo, { port });
     await until(() => legacy.isDone, 'the legacy workflow');
     other.kill();
     const third = new TinkCurrentServer(MAC, [{ name: 'current-one', image: 'x' }]);
-    const last = await startGrpcHost(third.addTo, undefined, port);
+    const last = await startGrpcHost(third.addTo, { port });
     await until(() => third.isDone, 'the current workflow');
     expect(running.executed).toEqual(['legacy-one', 'current-one']);
     expect(legacy.states).toEqual([State.SUCCESS]);

@@ -1,21 +1,15 @@
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { waitFor } from '../../agent/system/wait.ts';
+import type { Executed } from '../../agent/workflow/execute-action.ts';
 import { State } from '../../protocol/generated/tink-legacy_pb.js';
+import { Agents, until } from './reference/agents.ts';
 import { type GrpcHost, startGrpcHost } from './reference/grpc-host.ts';
-import {
-  MAC,
-  removeFolder,
-  shownCodes,
-  startTestAgent,
-  type TestAgent,
-  type TestAgentOptions,
-} from './reference/test-agent.ts';
+import { MAC, shownCodes, type TestAgent, type TestAgentOptions } from './reference/test-agent.ts';
 import { invalid, TinkLegacyServer } from './reference/tink-legacy-server.ts';
 
 let tink: TinkLegacyServer;
 let host: GrpcHost;
-let agent: TestAgent | undefined;
+const agents = new Agents();
 
 beforeEach(async () => {
   tink = new TinkLegacyServer(MAC, [
@@ -31,15 +25,12 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await agent?.stop();
-  if (agent) removeFolder(agent);
-  agent = undefined;
+  await agents.end();
   host.kill();
 });
 
 function start(setup: TestAgentOptions = {}): TestAgent {
-  agent = startTestAgent({ kernel: `grpc_authority=${host.authority} tinkerbell_tls=false`, ...setup });
-  return agent;
+  return agents.start({ kernel: `grpc_authority=${host.authority} tinkerbell_tls=false`, ...setup });
 }
 
 const EVERYTHING = [
@@ -64,11 +55,7 @@ describe('a legacy workflow server', () => {
   it('trap 7: that has no workflow ends the stream at once, and the agent keeps asking', async () => {
     tink.isWorkflowThere = false;
     const running = start();
-    await waitFor(() => (tink.polls > 5 ? true : undefined), {
-      name: 'polls',
-      timeoutMs: 5000,
-      intervalMs: 5,
-    });
+    await until(() => tink.polls > 5, 'polls');
     expect(shownCodes(running)).toEqual([]);
     tink.isWorkflowThere = true;
     await running.ended;
@@ -140,11 +127,7 @@ describe('a legacy workflow server', () => {
     tink.actions = [{ taskName: 'os', name: 'theirs', image: 'x', workerId: 'somebody-else' }];
     tink.states = [State.PENDING];
     const { executed } = start();
-    await waitFor(() => (tink.polls > 5 ? true : undefined), {
-      name: 'polls',
-      timeoutMs: 5000,
-      intervalMs: 5,
-    });
+    await until(() => tink.polls > 5, 'polls');
     expect(executed).toEqual([]);
   });
 
@@ -223,13 +206,9 @@ describe('an agent that was killed', () => {
       }
     };
     const first = start();
-    await waitFor(
-      () => (tink.reports.some(({ actionStatus }) => actionStatus === State.SUCCESS) ? true : undefined),
-      {
-        name: 'the first result',
-        timeoutMs: 5000,
-        intervalMs: 5,
-      },
+    await until(
+      () => tink.reports.some(({ actionStatus }) => actionStatus === State.SUCCESS),
+      'the first result',
     );
     await first.stop();
     tink.onReport = () => {};
@@ -257,20 +236,19 @@ describe('an agent that was killed', () => {
   it('runs an interrupted action again if it may be, and fails it with a code if not', async () => {
     const interrupted = async (mayRunAgain: boolean) => {
       tink.states = tink.states.map(() => State.PENDING);
-      const first = start({ script: () => new Promise(() => {}) });
-      await waitFor(() => (first.executed.length > 0 ? true : undefined), {
-        name: 'a start',
-        timeoutMs: 5000,
-      });
-      void first.stop();
+      const { promise: hangs, resolve: letGo } = Promise.withResolvers<Executed>();
+      const first = start({ script: () => hangs });
+      await until(() => first.executed.length > 0, 'a start');
+      const stopped = first.stop();
       const second = start({ folder: first.folder, mayRunAgain });
       await second.ended;
+      letGo({ state: 'success', message: 'nobody listens any more' });
+      await stopped;
       return second;
     };
     const again = await interrupted(true);
     expect(again.executed).toEqual(['first', 'second', 'reboot']);
     expect(again.lines.join('\n')).toContain('started first');
-    removeFolder(again);
     const not = await interrupted(false);
     expect(not.executed).toEqual([]);
     expect(tink.reports.at(-1)).toMatchObject({ actionStatus: State.FAILED });

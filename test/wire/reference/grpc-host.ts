@@ -1,4 +1,4 @@
-import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { Server, ServerCredentials, type ServerInterceptor } from '@grpc/grpc-js';
 import type { Certificate } from './test-ca.ts';
 
 /** A gRPC server that can be killed and started again on the same port. */
@@ -10,10 +10,18 @@ export interface GrpcHost {
   start(): Promise<void>;
 }
 
+export interface GrpcHostOptions {
+  certificate?: Certificate;
+  /** A free one unless given. */
+  port?: number;
+  interceptors?: ServerInterceptor[];
+  /** False: the caller starts it. */
+  isStarted?: boolean;
+}
+
 export async function startGrpcHost(
   addServices: (server: Server) => void,
-  certificate?: Certificate,
-  port = 0,
+  { certificate, port = 0, interceptors = [], isStarted = true }: GrpcHostOptions = {},
 ): Promise<GrpcHost> {
   let server: Server | undefined;
   const host: GrpcHost = {
@@ -24,13 +32,13 @@ export async function startGrpcHost(
       server = undefined;
     },
     async start() {
-      server = new Server();
+      server = new Server({ interceptors });
       addServices(server);
       host.port = await bind(server, host.port, certificate);
       host.authority = `127.0.0.1:${host.port}`;
     },
   };
-  await host.start();
+  if (isStarted) await host.start();
   return host;
 }
 
