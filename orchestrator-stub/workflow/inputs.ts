@@ -5,6 +5,7 @@ import type { Instance } from '../nodes/instance.ts';
 import { isStandalone, type Profile } from '../nodes/profile.ts';
 import type { SiteSettings } from '../site/settings.ts';
 import { cloudInitTemplate } from './built-in.ts';
+import { packCustomConfigs } from './custom-configs.ts';
 import { quoteGo } from './go-template/printf.ts';
 import { renderTemplate } from './go-template/render.ts';
 import type { Value } from './go-template/values.ts';
@@ -23,10 +24,6 @@ export interface WorkflowInputs {
   origin: string;
 }
 
-/** Custom configs travel in one file, one after another with this between them. */
-const UNIT_SEPARATOR = '\x1f';
-/** Cuts that file at the separators into 00_infra.cfg, 01_infra.cfg, … */
-const SPLIT_COMMAND = `cd /etc/cloud/cloud.cfg.d && awk 'BEGIN { RS = "\\x1f"; n = 0 } { printf "%s", $0 > sprintf("%02d_infra.cfg", n++) }' custom.cfg && rm custom.cfg`;
 const DEFAULT_INSTALLER = '#!/bin/sh\ntouch /home/postinstall/Setup/.base_pkg_install_done\n';
 const COMPRESSED_SUFFIX = /\.(gz|bz2|bzip2|xz|zs|zst)(\?|#|$)/;
 
@@ -34,10 +31,7 @@ const COMPRESSED_SUFFIX = /\.(gz|bz2|bzip2|xz|zs|zst)(\?|#|$)/;
 export function templateData(inputs: WorkflowInputs): { [key: string]: Value } {
   const { host, profile, settings, inventory, client } = inputs;
   const image = (name: string) => `${settings.actionRegistry}/${name}:${settings.actionVersion}`;
-  const customConfigs = profile.customConfigs
-    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-    .map(({ content }) => content)
-    .join(UNIT_SEPARATOR);
+  const customConfigs = packCustomConfigs(profile.customConfigs, isStandalone(profile));
   return {
     DeviceInfoHwSerialID: host.serial ?? host.reportedSerial ?? '',
     DeviceInfoHwMacID: host.reportedMac ?? '',
@@ -60,7 +54,7 @@ export function templateData(inputs: WorkflowInputs): { [key: string]: Value } {
     DeviceInfoLocalAccountUserName: profile.localAccount?.user ?? '',
     DeviceInfoSSHKey: profile.localAccount?.sshKey ?? '',
     DeviceInfoOSResourceID: profile.name,
-    DeviceInfoCustomConfigs: customConfigs,
+    DeviceInfoCustomConfigs: customConfigs.text,
     DeviceInfoIsStandaloneNode: String(isStandalone(profile)),
     DeviceInfoUserLVMSize: String(profile.lvmSizeGb),
     DeviceInfoKernelVersion: profile.kernelVersion,
@@ -77,8 +71,8 @@ export function templateData(inputs: WorkflowInputs): { [key: string]: Value } {
     EnvENProxyHTTPS: settings.httpsProxy,
     EnvENProxyNoProxy: settings.noProxy,
     CloudInitData: quoteGo(profile.cloudInit ?? cloudInit(inputs)),
-    CustomConfigs: quoteGo(customConfigs),
-    CustomConfigsSplitCommand: quoteGo(SPLIT_COMMAND),
+    CustomConfigs: quoteGo(customConfigs.text),
+    CustomConfigsSplitCommand: quoteGo(customConfigs.splitCommand),
     InstallerScript: quoteGo(profile.installerScript ?? DEFAULT_INSTALLER),
     OsResourceID: profile.name,
     // Ours: where the recovery key of an encrypted disk goes, and whom to trust there. Other agents ignore the variable.
