@@ -12,11 +12,13 @@ import { image2disk, iso2disk, qemuimg2disk } from './image2disk/image2disk.ts';
 import { oci2disk } from './image2disk/oci2disk.ts';
 import { kexec } from './kexec/kexec.ts';
 import { lvmPartition } from './lvm-partition/lvm-partition.ts';
+import { emtPartition } from './microvisor/emt-partition.ts';
 import { fdeDmv } from './microvisor/fde-dmv.ts';
 import { reboot } from './reboot.ts';
 import { rootio } from './rootio/rootio.ts';
 import { secureBootFlag } from './secure-boot-flag.ts';
 import { slurp } from './slurp/slurp.ts';
+import { syslinux } from './syslinux/syslinux.ts';
 import { kernelupgrd } from './ubuntu/kernelupgrd.ts';
 import { writefile } from './writefile/writefile.ts';
 
@@ -38,9 +40,11 @@ export const CATALOG: readonly Action[] = [
   kernelupgrd,
   lvmPartition,
   fdeDmv,
+  emtPartition,
   efibootset,
   bootOrder,
   grub2disk,
+  syslinux,
   slurp,
   kexec,
   reboot,

@@ -28,6 +28,8 @@ export interface RunActionContext {
   graceMs?: number;
   /** The command that starts the agent; tests pass their own. */
   agentCommand?: readonly string[];
+  /** Variables of the process itself, which are no variables of the action: registries of the site, whom to trust. */
+  processEnvironment?: Readonly<Record<string, string>>;
   /** Where the ledgers of running actions live. */
   stateDirectory?: string;
 }
@@ -61,6 +63,7 @@ export async function runAction(
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
     env: {
       ...process.env,
+      ...context.processEnvironment,
       KINDLING_EVENTS_FD: '3',
       KINDLING_ACTION_ID: id,
       KINDLING_ACTION_LEDGER: ledgerPath,

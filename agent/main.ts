@@ -5,8 +5,13 @@ import { agentBuild } from './version.ts';
 const COMMANDS: Record<string, { summary: string; start: (args: string[]) => Promise<number> }> = {
   action: {
     summary: 'run one action, by hand or as a workflow would',
-    start: async (args) =>
-      (await import('../actions/command.ts')).actionCommand(args, (await import('./machine.ts')).machine),
+    start: async (args) => {
+      (await import('./connection/trust.ts')).trustSiteByDefault();
+      return (await import('../actions/command.ts')).actionCommand(
+        args,
+        (await import('./machine.ts')).machine,
+      );
+    },
   },
   identify: {
     summary: 'who this machine is',

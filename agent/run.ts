@@ -20,6 +20,7 @@ import { reportDiscovery } from './report/discovery.ts';
 import { reportBootKpis } from './report/kpi.ts';
 import { type AgentStatus, Reporting } from './report/reporting.ts';
 import { otlpSink } from './report/sinks.ts';
+import { actionEnvironment } from './workflow/action-environment.ts';
 import { AnyDialect } from './workflow/any-dialect.ts';
 import { toAgentAttributes } from './workflow/attributes.ts';
 import { WorkflowChannel } from './workflow/channel.ts';
@@ -211,7 +212,7 @@ async function work(agent: Agent, credentials: Credentials | undefined): Promise
     reporting.doing('asking for work');
     return await workUntilHandOver({
       server,
-      executor: options.executor ?? createExecutor(front.rewrite),
+      executor: options.executor ?? createExecutor(front.rewrite, actionEnvironment(config)),
       journal: agent.journal,
       explain: (what, error) => explainCallError(network, endpoint, what, error),
       log,

@@ -9,6 +9,7 @@ import type { Action, ActionContext, ActionResult } from '../action.ts';
 import { lineLogger } from '../line-logger.ts';
 import { parseImageReference } from '../registry/image-reference.ts';
 import { Registry } from '../registry/registry.ts';
+import { basesFor, readRegistrySettings } from '../registry/registry-settings.ts';
 import type { LedgerEntry } from '../resources/ledger.ts';
 import { decompressed } from '../unpack/decompress.ts';
 import { unpackTar } from '../unpack/unpack-tar.ts';
@@ -88,10 +89,12 @@ async function runForeign(
 }
 
 async function pull(image: string, root: string, context: ActionContext): Promise<ImageConfig> {
-  const { REGISTRY_USERNAME, REGISTRY_PASSWORD } = process.env;
-  const registry = new Registry(parseImageReference(image), {
-    username: REGISTRY_USERNAME,
-    password: REGISTRY_PASSWORD,
+  const settings = readRegistrySettings();
+  const reference = parseImageReference(image, settings.defaultRegistry);
+  const registry = new Registry(reference, {
+    username: settings.username,
+    password: settings.password,
+    bases: basesFor(reference.registry, settings),
     signal: context.signal,
   });
   const manifest = await registry.manifest();

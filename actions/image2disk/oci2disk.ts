@@ -2,6 +2,7 @@ import { KindlingError } from '../../protocol/error.ts';
 import { defineAction } from '../action.ts';
 import { parseImageReference } from '../registry/image-reference.ts';
 import { type Manifest, Registry } from '../registry/registry.ts';
+import { basesFor, readRegistrySettings } from '../registry/registry-settings.ts';
 import { IMAGE_PARAMETERS } from './image-parameters.ts';
 import { writeToTarget } from './write-to-target.ts';
 
@@ -32,9 +33,11 @@ export const oci2disk = defineAction({
     'The largest layer of the artefact is the image. Its digest is checked before the disk is bootable; the manifest is checked too if the reference is a digest. The reference implementation checks neither.',
   ],
   async run(variables, context) {
-    const image = parseImageReference(variables.IMG_URL);
+    const settings = readRegistrySettings();
+    const image = parseImageReference(variables.IMG_URL, settings.defaultRegistry);
     const pem = variables.TLS_CA_CERT;
     const registry = new Registry(image, {
+      bases: basesFor(image.registry, settings),
       username: variables.REGISTRY_USERNAME,
       password: variables.REGISTRY_PASSWORD,
       ca: pem === undefined || pem.includes('-----BEGIN') ? pem : Buffer.from(pem, 'base64').toString(),

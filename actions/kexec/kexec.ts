@@ -69,7 +69,9 @@ export const kexec = defineAction({
       await copyFile(kernel, path.join(folder, 'kernel'));
       await mounted.unmount();
       const withInitrd = entry.initrds.length > 0 ? [`--initrd=${initrd}`] : [];
+      // -a: the system call that lets the kernel check the image and pass on what it got from the firmware; the older one where it is missing.
       await context.run('kexec', [
+        '-a',
         '-l',
         path.join(folder, 'kernel'),
         ...withInitrd,

@@ -12,7 +12,7 @@ export interface ImageReference {
 const DEFAULT_REGISTRY = 'registry-1.docker.io';
 
 /** Reads `[registry/]repository[:tag][@digest]`; a first part without dot, colon or «localhost» is no registry, as with Docker. */
-export function parseImageReference(text: string): ImageReference {
+export function parseImageReference(text: string, defaultRegistry = DEFAULT_REGISTRY): ImageReference {
   const bare = text.replace(/^(oci|docker|https?):\/\//, '');
   const [name = '', digest] = bare.split('@');
   const slash = name.indexOf('/');
@@ -29,7 +29,7 @@ export function parseImageReference(text: string): ImageReference {
   if (!isValid || (digest !== undefined && !/^sha256:[0-9a-f]{64}$/.test(digest))) {
     throw new KindlingError('KND_IMAGE_REFERENCE', `"${text}" is not the name of an image`);
   }
-  const registry = hasRegistry && first !== 'docker.io' ? first : DEFAULT_REGISTRY;
+  const registry = hasRegistry ? (first === 'docker.io' ? DEFAULT_REGISTRY : first) : defaultRegistry;
   const isOfficial = registry === DEFAULT_REGISTRY && !repository.includes('/');
   return {
     registry,

@@ -5,6 +5,7 @@ import { buffer, text } from 'node:stream/consumers';
 import { KindlingError } from '../../protocol/error.ts';
 import { httpGet } from './http-get.ts';
 import type { ImageReference } from './image-reference.ts';
+import { basesFor } from './registry-settings.ts';
 
 export interface RegistryOptions {
   username?: string | undefined;
@@ -13,6 +14,8 @@ export interface RegistryOptions {
   ca?: string | undefined;
   skipVerify?: boolean;
   signal?: AbortSignal;
+  /** Where to ask, in order (registry-settings.ts); without it the registry itself. */
+  bases?: readonly string[];
 }
 
 export interface Descriptor {
@@ -42,14 +45,30 @@ export class Registry {
   readonly #image: ImageReference;
   readonly #options: RegistryOptions;
   #token: string | undefined;
+  #bases: string[];
 
   constructor(image: ImageReference, options: RegistryOptions = {}) {
     this.#image = image;
     this.#options = options;
+    this.#bases = [...(options.bases ?? basesFor(image.registry, { insecure: [], mirrors: [] }))];
   }
 
-  /** The manifest for this machine; an index is followed to it. */
-  async manifest(reference = this.#image.reference): Promise<Manifest> {
+  /** The manifest for this machine. A mirror that does not have it, or does not answer, is passed over; the rest comes from where it was found. */
+  async manifest(): Promise<Manifest> {
+    for (;;) {
+      try {
+        return await this.#manifest(this.#image.reference);
+      } catch (thrown) {
+        const isOfPlace = thrown instanceof KindlingError && thrown.code === 'KND_REGISTRY';
+        if (!isOfPlace || this.#bases.length < 2) throw thrown;
+        this.#bases.shift();
+        this.#token = undefined;
+      }
+    }
+  }
+
+  /** An index is followed to the manifest for this machine. */
+  async #manifest(reference: string): Promise<Manifest> {
     const response = await this.#get(`manifests/${reference}`, { accept: MANIFESTS.join(', ') });
     const bytes = await buffer(response);
     if (reference.startsWith('sha256:'))
@@ -65,7 +84,7 @@ export class Registry {
         'KND_REGISTRY',
         `${this.#image.repository} has no image for linux/${architecture}`,
       );
-    return this.manifest(match.digest);
+    return this.#manifest(match.digest);
   }
 
   /** A small blob, whole: the image's configuration. */
@@ -99,9 +118,11 @@ export class Registry {
   }
 
   #url(path: string): URL {
-    const { registry, repository } = this.#image;
-    const isLocal = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/.test(registry);
-    return new URL(`${isLocal ? 'http' : 'https'}://${registry}/v2/${repository}/${path}`);
+    // A mirror below a path keeps the path behind «v2», as registries that proxy others do.
+    const [base = ''] = this.#bases;
+    const { origin, pathname } = new URL(base);
+    const prefix = pathname === '/' ? '' : pathname;
+    return new URL(`${origin}/v2${prefix}/${this.#image.repository}/${path}`);
   }
 
   async #get(path: string, headers: Record<string, string> = {}, isRetry = false): Promise<IncomingMessage> {

@@ -1,24 +1,29 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { access, mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { waitFor } from '../../agent/system/wait.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
-import { encodeGpt } from '../../protocol/partition-table/gpt-encode.ts';
+import { encodeGpt, type Piece } from '../../protocol/partition-table/gpt-encode.ts';
+import { encodeMbr } from '../../protocol/partition-table/mbr-encode.ts';
 import { type ActionContext, type ActionResult, defineAction } from '../action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 import { chooseTargetDisk } from '../disks/choose-target.ts';
 import { partitionPath } from '../disks/partition-paths.ts';
 import { announcePlan, CONSENT_PARAMETERS, planFor } from '../disks/plan.ts';
 import { eraseDisk } from '../erase/erase-disk.ts';
+import { tearDownHolders } from '../erase/holders.ts';
 import { httpGet } from '../registry/http-get.ts';
+import { lvm, makeVolumeGroup } from '../volume-groups/volume-group.ts';
 import {
   formatCommand,
   parseMetadata,
+  planMbrPartitions,
   planPartitions,
   type RootioDisk,
   type RootioStorage,
+  type RootioVolumeGroup,
 } from './storage.ts';
 
 /** Where «mount» puts the filesystems, for the actions that follow. */
@@ -35,16 +40,14 @@ export const rootio = defineAction({
     METADATA_SERVICE_PORT: { type: 'integer', default: 50061, min: 1, max: 65535, description: 'Its port' },
     JSON_FILE: { type: 'absolute-path', description: 'Metadata from a file instead' },
     TEST: { type: 'flag', description: 'Accepted with JSON_FILE, as in the reference' },
-    MBR: { type: 'flag', description: 'Refused: Kindling writes GUID partition tables' },
+    MBR: { type: 'flag', description: 'Write an MBR instead of a GUID partition table' },
     ...CONSENT_PARAMETERS,
   },
   notes: [
-    'The command of the action says what to do: `partition`, `format`, `mount` or `wipe`. Sizes are in sectors of 512 bytes, 0 is the rest of the disk; the labels SWAP, BIOS and EFI set the type. What fails, fails: the reference only logs it and ends with success.',
+    'The command of the action says what to do: `partition`, `format`, `mount` or `wipe`. Sizes are in sectors of 512 bytes, 0 is the rest of the disk; the labels SWAP, BIOS and EFI set the type; with MBR the labels are SWAP, LINUX, LINUX_ACTIVE, FAT32 and FAT32_ACTIVE. `partition` also makes the `volume_groups` of the metadata (sizes in bytes, 0 is the rest). What fails, fails: the reference only logs it and ends with success.',
   ],
   async run(variables, context) {
     const [command = ''] = context.args;
-    if (variables.MBR)
-      throw new KindlingError('KND_ACTION_VARIABLES', 'rootio: MBR partition tables are not supported');
     if (!['partition', 'format', 'mount', 'wipe'].includes(command)) {
       throw new KindlingError(
         'KND_ACTION_VARIABLES',
@@ -61,6 +64,7 @@ export const rootio = defineAction({
 interface RootioVariables {
   MIRROR_HOST: string | undefined;
   METADATA_SERVICE_PORT: number;
+  MBR: boolean;
   JSON_FILE: string | undefined;
   KINDLING_REQUIRE_CONSENT: 'never' | 'non-empty' | 'always';
   KINDLING_CONSENT: string | undefined;
@@ -114,25 +118,17 @@ async function partition(
   context: ActionContext,
 ): Promise<ActionResult> {
   const pairs = await plannedDisks(storage, 'partition', variables, context);
-  const layouts = pairs.map(({ wanted, disk }) => ({
-    disk,
-    partitions: planPartitions(wanted, { sizeBytes: disk.sizeBytes, sectorBytes: disk.logicalSectorBytes }),
-  }));
   // All are encoded before the first is written: a mistake on the second disk must not cost the first.
-  const tables = layouts.map(({ disk, partitions }) => ({
+  const tables = pairs.map(({ wanted, disk }) => ({
     disk,
-    partitions,
-    pieces: encodeGpt({
-      diskGuid: randomUUID(),
-      sectorBytes: disk.logicalSectorBytes,
-      sizeBytes: disk.sizeBytes,
-      partitions,
-    }),
+    ...(variables.MBR ? mbrTable(wanted, disk) : gptTable(wanted, disk)),
   }));
   if (context.isDryRun) return { summary: `would partition ${pairs.length} disks` };
-  for (const { disk, partitions, pieces } of tables) {
+  for (const { disk, numbers, pieces } of tables) {
+    await tearDownHolders(disk.name, context.run, (message) => context.log('info', message));
     {
       await using device = await BlockDevice.open(disk.path);
+      if (variables.MBR) await clearGpt(device);
       for (const { offset, bytes } of pieces) await device.writeAt(offset, bytes);
       await device.sync();
     }
@@ -141,11 +137,48 @@ async function partition(
     });
     if (disk.kind !== 'loop')
       await waitForAll(
-        partitions.map(({ number }) => partitionPath(disk.path, number)),
+        numbers.map((number) => partitionPath(disk.path, number)),
         context,
       );
   }
+  for (const group of storage.volume_groups) await makeVolumes(context, group);
   return { summary: `partitioned ${tables.map(({ disk }) => disk.path).join(', ')}` };
+}
+
+interface Table {
+  numbers: number[];
+  pieces: Piece[];
+}
+
+function gptTable(wanted: RootioDisk, disk: Disk): Table {
+  const size = { sizeBytes: disk.sizeBytes, sectorBytes: disk.logicalSectorBytes };
+  const partitions = planPartitions(wanted, size);
+  const pieces = encodeGpt({ diskGuid: randomUUID(), ...size, partitions });
+  return { numbers: partitions.map(({ number }) => number), pieces };
+}
+
+function mbrTable(wanted: RootioDisk, disk: Disk): Table {
+  const size = { sizeBytes: disk.sizeBytes, sectorBytes: disk.logicalSectorBytes };
+  const partitions = planMbrPartitions(wanted, size);
+  const sector = encodeMbr({ ...size, partitions, diskSignature: randomBytes(4).readUInt32LE() });
+  return { numbers: partitions.map(({ number }) => number), pieces: [{ offset: 0, bytes: sector }] };
+}
+
+/** An old GUID partition table beside the new MBR would be the one that counts. */
+async function clearGpt(device: BlockDevice): Promise<void> {
+  await device.zero(0, 1 << 20);
+  await device.zero(device.sizeBytes - (1 << 20), 1 << 20);
+}
+
+async function makeVolumes(context: ActionContext, group: RootioVolumeGroup): Promise<void> {
+  await makeVolumeGroup(context, group.name, group.physical_volumes);
+  for (const { name, size } of group.logical_volumes) {
+    const { exitCode } = await lvm(context, ['lvs', `${group.name}/${name}`], [0, 5]);
+    if (exitCode === 0) continue; // from an earlier run
+    const amount = size === 0 ? ['-l', '100%FREE'] : ['-L', `${size}b`];
+    await lvm(context, ['lvcreate', '-y', '-W', 'y', '-n', name, ...amount, group.name]);
+  }
+  await lvm(context, ['vgchange', '-ay', group.name]);
 }
 
 async function waitForAll(paths: readonly string[], context: ActionContext): Promise<void> {

@@ -2,11 +2,24 @@ import { randomUUID } from 'node:crypto';
 import * as z from 'zod/mini';
 import { KindlingError } from '../../protocol/error.ts';
 import { usableRange } from '../../protocol/partition-table/gpt-encode.ts';
+import type { MbrPartition } from '../../protocol/partition-table/mbr-encode.ts';
 import type { PartitionEntry } from '../../protocol/partition-table/table.ts';
 
 const whole = z.pipe(
   z.union([z.number(), z.string()]),
   z.transform((value) => Number(value)),
+);
+
+/** LVM: sizes in bytes, 0 is the rest of the group. */
+const VolumeGroups = z._default(
+  z.array(
+    z.object({
+      name: z.string(),
+      physical_volumes: z.array(z.string()),
+      logical_volumes: z._default(z.array(z.object({ name: z.string(), size: whole })), []),
+    }),
+  ),
+  [],
 );
 
 /** The part of Hegel's (Tootles') metadata that rootio reads; both spellings that have been in use. */
@@ -40,11 +53,13 @@ const Storage = z.object({
     ),
     [],
   ),
+  volume_groups: VolumeGroups,
 });
 const Metadata = z.object({ metadata: z.object({ instance: z.object({ storage: Storage }) }) });
 
 export type RootioStorage = z.infer<typeof Storage>;
 export type RootioDisk = RootioStorage['disks'][number];
+export type RootioVolumeGroup = RootioStorage['volume_groups'][number];
 
 export function parseMetadata(json: string): RootioStorage {
   let document: unknown;
@@ -100,6 +115,28 @@ export function planPartitions(
         partLabel: label,
       };
     });
+}
+
+/** MBR types by label, as in the reference. */
+const MBR_TYPES: Record<string, number> = { SWAP: 0x82, LINUX: 0x83, FAT32: 0x0c };
+
+/** The same for an MBR: four partitions at most, and «_ACTIVE» marks the one that boots. */
+export function planMbrPartitions(
+  wanted: RootioDisk,
+  disk: { sizeBytes: number; sectorBytes: number },
+): MbrPartition[] {
+  // Nothing is kept at the end of the disk, but the rest is rounded down to whole MiBs all the same.
+  return planPartitions(wanted, disk).map(({ number, startBytes, sizeBytes, partLabel = '' }) => {
+    const [name = '', isActive] = [partLabel.replace(/_ACTIVE$/, ''), partLabel.endsWith('_ACTIVE')];
+    const type = MBR_TYPES[name];
+    if (type === undefined) {
+      throw new KindlingError(
+        'KND_PARTITION_LAYOUT',
+        `partition ${number} of ${wanted.device}: "${partLabel}" is none of SWAP, LINUX, LINUX_ACTIVE, FAT32, FAT32_ACTIVE`,
+      );
+    }
+    return { number, startBytes, sizeBytes, type, isActive };
+  });
 }
 
 /** The command that makes a filesystem; undefined for one that is not known. */

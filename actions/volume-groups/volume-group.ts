@@ -8,7 +8,7 @@ const NO_UDEV = [
 ];
 
 /** Runs one LVM command. */
-function lvm(
+export function lvm(
   context: Pick<ActionContext, 'run'>,
   args: readonly string[],
   okExitCodes: readonly number[] = [0],

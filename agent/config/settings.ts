@@ -311,6 +311,13 @@ export const SETTINGS = {
     kernel: ['insecure_registries'],
     parse: text,
   }),
+  registryMirrors: setting({
+    summary: 'mirrors of registries, comma separated: «quay.io=https://mirror.site/quay», or one for all',
+    flags: ['registry-mirrors'],
+    kernel: ['kindling.registry_mirrors'],
+    env: ['KINDLING_REGISTRY_MIRRORS'],
+    parse: text,
+  }),
   tinkWorkerImage: setting({
     summary: 'image of the original worker; read, shown, not used',
     flags: ['tink-worker-image'],

@@ -1,5 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import {
+  createSecureContext,
+  getCACertificates,
+  type SecureContext,
+  setDefaultCACertificates,
+} from 'node:tls';
 import { KindlingError } from '../../protocol/error.ts';
 
 /** Where the config archive, EMF's curation and HookOS put the site's CA. All that are there count. */
@@ -24,6 +29,13 @@ export function loadTrust(caFile: string | undefined): SecureContext {
     const where = caFile ?? SITE_CA_FILES.join(', ');
     throw new KindlingError('KND_CONFIG_INVALID', `the CA certificate in ${where} cannot be read`, { cause });
   }
+}
+
+/** For actions, which talk to registries, image servers and escrows: every connection of this process believes the site's CA too. */
+export function trustSiteByDefault(caFile = process.env['KINDLING_CA_FILE']): void {
+  const site = caFile === undefined ? SITE_CA_FILES.flatMap(readIfThere) : [readRequired(caFile)];
+  if (site.length === 0) return;
+  setDefaultCACertificates([...getCACertificates('default'), ...site.flatMap(splitPem)]);
 }
 
 /** Hundreds of roots cost a megabyte and some milliseconds; the simulator's agents share them. */

@@ -24,7 +24,10 @@ export interface Executor {
 }
 
 /** Runs actions as child processes of this program (actions/run-action.ts), with their variables rewritten by `prepare`. */
-export function createExecutor(prepare: (environment: Work['environment']) => Work['environment']): Executor {
+export function createExecutor(
+  prepare: (environment: Work['environment']) => Work['environment'],
+  processEnvironment: Readonly<Record<string, string>> = {},
+): Executor {
   return {
     mayRunAgain: (image) => actionForImage(image)?.mayRunAgain ?? false,
     async execute(work, { log, onProgress, signal }) {
@@ -37,6 +40,7 @@ export function createExecutor(prepare: (environment: Work['environment']) => Wo
           pid: work.pidNamespace,
         },
         timeoutMs: work.timeoutMs,
+        processEnvironment,
         ...(signal ? { signal } : {}),
         onOutput: (stream, line) => log.debug({ stream }, line),
         onEvent: (event) => {

@@ -75,6 +75,11 @@ export const TOOLS: Record<Profile, readonly Tools[]> = {
       files: ['sbin/sfdisk'],
       reason: 'partition tables by hand; the agent writes them itself, and busybox has an fdisk',
     },
+    {
+      package: 'extlinux',
+      files: ['usr/bin/extlinux', 'usr/lib/EXTLINUX/mbr.bin', 'usr/lib/EXTLINUX/gptmbr.bin'],
+      reason: 'boot loader for BIOS machines (the action syslinux)',
+    },
     { package: 'mdadm', files: ['sbin/mdadm'], reason: 'software RAID' },
     { package: 'nvme-cli', files: ['usr/sbin/nvme'], reason: 'NVMe namespaces, format, sanitize by hand' },
     {

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -178,12 +179,15 @@ describe('kexec', () => {
 });
 
 describe('rootio', () => {
-  const metadata = async (device: string, filesystems: object[] = []) => {
-    const file = path.join(folder, 'metadata.json');
-    const partitions = [
+  const metadata = async (
+    device: string,
+    filesystems: object[] = [],
+    partitions: object[] = [
       { label: 'EFI', number: 1, size: 20480 },
       { label: 'ROOT', number: 2, size: 0 },
-    ];
+    ],
+  ) => {
+    const file = path.join(folder, 'metadata.json');
     await writeFile(
       file,
       JSON.stringify({
@@ -226,10 +230,76 @@ describe('rootio', () => {
     });
   });
 
-  it('without a command, or with MBR, is refused before anything is touched', async () => {
-    expect(await act('rootio', {}, [])).toMatchObject({ error: { code: 'KND_ACTION_VARIABLES' } });
-    expect(await act('rootio', { MBR: 'y' }, ['partition'])).toMatchObject({
-      error: { code: 'KND_ACTION_VARIABLES' },
+  it('with MBR writes one that sfdisk reads, over a GUID table, and again', async () => {
+    await using loop = await loopDisk(64 << 20);
+    const labels = [
+      { label: 'FAT32_ACTIVE', number: 1, size: 20480 },
+      { label: 'SWAP', number: 2, size: 20480 },
+      { label: 'LINUX', number: 3, size: 0 },
+    ];
+    expect(await act('rootio', await metadata(loop.device), ['partition'])).toMatchObject({
+      status: 'success',
     });
+    for (const _ of [1, 2]) {
+      const variables = { ...(await metadata(loop.device, [], labels)), MBR: 'y' };
+      expect(await act('rootio', variables, ['partition'])).toMatchObject({ status: 'success' });
+      const { stdout } = await execa('sfdisk', ['--json', loop.device]);
+      expect(JSON.parse(stdout).partitiontable).toMatchObject({
+        label: 'dos',
+        partitions: [{ type: 'c', bootable: true }, { type: '82' }, { type: '83' }],
+      });
+    }
+  });
+
+  it('with MBR refuses a label or a fifth partition it cannot have, and changes nothing', async () => {
+    await using loop = await loopDisk(64 << 20);
+    const five = [1, 2, 3, 4, 5].map((number) => ({ label: 'LINUX', number, size: 2048 }));
+    for (const labels of [[{ label: 'EFI', number: 1, size: 0 }], five]) {
+      const variables = { ...(await metadata(loop.device, [], labels)), MBR: 'y' };
+      expect(await act('rootio', variables, ['partition'])).toMatchObject({
+        status: 'failed',
+        error: { code: 'KND_PARTITION_LAYOUT' },
+      });
+    }
+    expect((await readFile(loop.file)).subarray(0, 1 << 20).every((byte) => byte === 0)).toBe(true);
+  });
+
+  it('mounts below /mnt, the shortest path first, and leaves it mounted', async () => {
+    await using loop = await ext4Disk();
+    const point = `/kindling-test-${process.pid}`;
+    const variables = await metadata(loop.device, [
+      { mount: { device: loop.device, format: 'ext4', point } },
+    ]);
+    try {
+      expect(await act('rootio', variables, ['mount'])).toMatchObject({ status: 'success' });
+      expect(await readFile('/proc/mounts', 'utf8')).toContain(`${loop.device} /mnt${point} ext4`);
+    } finally {
+      await execa('umount', [`/mnt${point}`], { reject: false });
+      await rm(`/mnt${point}`, { recursive: true, force: true });
+    }
+  });
+
+  it.each([
+    ['', {}, 'KND_ACTION_VARIABLES'],
+    ['erase', {}, 'KND_ACTION_VARIABLES'],
+    ['partition', {}, 'KND_ACTION_VARIABLES'],
+    ['partition', { METADATA_SERVICE_PORT: '0' }, 'KND_ACTION_VARIABLES'],
+    ['partition', { JSON_FILE: 'relative' }, 'KND_ACTION_VARIABLES'],
+    ['partition', { MIRROR_HOST: '127.0.0.1', METADATA_SERVICE_PORT: '1' }, 'KND_REGISTRY'],
+  ])('%j with %j is refused with %s before anything is touched', async (command, variables, code) => {
+    expect(await act('rootio', variables as Record<string, string>, command ? [command] : [])).toMatchObject({
+      status: 'failed',
+      error: { code },
+    });
+  });
+
+  it('fetches the metadata from the service', async () => {
+    await using loop = await loopDisk(64 << 20);
+    const { JSON_FILE } = await metadata(loop.device);
+    using server = await serve(() => ({ body: readFileSync(JSON_FILE) }));
+    const { port } = new URL(server.url);
+    const variables = { MIRROR_HOST: '127.0.0.1', METADATA_SERVICE_PORT: port };
+    expect(await act('rootio', variables, ['partition'])).toMatchObject({ status: 'success' });
+    expect((await execa('sfdisk', ['--json', loop.device])).stdout).toContain('"label": "gpt"');
   });
 });

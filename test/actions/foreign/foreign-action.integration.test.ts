@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunActionContext, runAction } from '../../../actions/run-action.ts';
 import type { ActionEvent } from '../../../protocol/action-events.ts';
+import { makeCertificate } from '../registry/test-certificate.ts';
 import { type TestLayer, testRegistry } from '../registry/test-registry.ts';
 
 let stateDirectory: string;
@@ -110,6 +111,25 @@ describe('an image that is no action of ours', () => {
       status: 'failed',
       error: { code: 'KND_REGISTRY', message: expect.stringContaining('404') },
     });
+  });
+
+  it('comes from the first mirror that has it, over TLS by the site’s CA', async () => {
+    const { key, cert } = await makeCertificate('127.0.0.1');
+    using registry = await testRegistry({
+      layers: [busyboxLayer()],
+      config: { Cmd: ['/bin/echo', 'from the mirror'] },
+      tls: { key, cert, address: '127.0.0.1' },
+    });
+    const caFile = path.join(stateDirectory, 'site-ca.pem');
+    await writeFile(caFile, cert);
+    const mirrors = `other.test=http://127.0.0.1:2,http://127.0.0.1:1,https://${registry.host}`;
+    const pulled = (processEnvironment: Record<string, string>) =>
+      runImage('registry.invalid/tools/x:latest', {}, { processEnvironment });
+    const trusted = await pulled({ KINDLING_REGISTRY_MIRRORS: mirrors, KINDLING_CA_FILE: caFile });
+    expect(trusted.outcome).toEqual(expect.objectContaining({ status: 'success' }));
+    expect(trusted.lines).toContain('from the mirror');
+    const untrusted = await pulled({ KINDLING_REGISTRY_MIRRORS: mirrors });
+    expect(untrusted.outcome).toMatchObject({ status: 'failed', error: { code: 'KND_REGISTRY' } });
   });
 
   it('without a container runtime fails with a code that says so', async () => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
 
@@ -37,7 +38,10 @@ export async function testRegistry(options: {
   config?: object;
   spoilBlobs?: boolean;
   password?: string;
+  /** HTTPS with this certificate, reached by this address. */
+  tls?: { key: string; cert: string; address: string };
 }) {
+  const scheme = options.tls ? 'https' : 'http';
   const blobs = new Map<string, Buffer>();
   const add = (bytes: Buffer, mediaType: string) => {
     blobs.set(digestOf(bytes), bytes);
@@ -71,7 +75,7 @@ export async function testRegistry(options: {
     [digestOf(manifest), manifest],
   ]);
 
-  const server = createServer((request, response) => {
+  const answer: RequestListener = (request, response) => {
     const url = new URL(request.url ?? '/', `http://${request.headers.host}`);
     if (url.pathname === '/token') {
       const expected = options.password
@@ -81,14 +85,14 @@ export async function testRegistry(options: {
       response.end(JSON.stringify({ token: 'T' }));
     } else if (url.pathname.startsWith('/storage/')) {
       // Object stores answer 400 when a registry's token comes along.
-      response.statusCode = request.headers.authorization ? 400 : 200;
+      response.statusCode = request.headers.authorization && !options.tls ? 400 : 200;
       const bytes = blobs.get(url.pathname.slice('/storage/'.length)) ?? Buffer.alloc(0);
       response.end(options.spoilBlobs ? Buffer.concat([bytes, Buffer.from('!')]) : bytes);
     } else if (request.headers.authorization !== 'Bearer T') {
       response.statusCode = 401;
       response.setHeader(
         'www-authenticate',
-        `Bearer realm="http://${request.headers.host}/token",service="test",scope="repository:x:pull"`,
+        `Bearer realm="${scheme}://${request.headers.host}/token",service="test",scope="repository:x:pull"`,
       );
       response.end();
     } else {
@@ -98,7 +102,7 @@ export async function testRegistry(options: {
         // Another host name, so that credentials must not follow.
         response.setHeader(
           'location',
-          `http://127.0.0.1:${(server.address() as { port: number }).port}/storage/${reference}`,
+          `${scheme}://${options.tls?.address ?? '127.0.0.1'}:${(server.address() as { port: number }).port}/storage/${reference}`,
         );
         response.end();
       } else {
@@ -107,12 +111,14 @@ export async function testRegistry(options: {
         response.end(bytes);
       }
     }
-  });
+  };
+  const server = options.tls ? createTlsServer(options.tls, answer) : createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as { port: number };
+  const host = `${options.tls?.address ?? 'localhost'}:${port}`;
   return {
-    image: `localhost:${port}/tools/x:latest`,
-    host: `localhost:${port}`,
+    image: `${host}/tools/x:latest`,
+    host,
     layers,
     [Symbol.dispose]: () => void server.close(),
   };
