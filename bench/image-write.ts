@@ -1,15 +1,16 @@
-import { createHash } from 'node:crypto';
-import { createReadStream, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { installDebianPackages } from '../setup/install-debian-packages.ts';
 import type { Row, RunBenchmark } from './benchmark.ts';
-import { judge } from './image-write/bars.ts';
-import { bundleWriter } from './image-write/bundle-writer.ts';
+import { type Extras, judge } from './image-write/bars.ts';
+import { bundleWriter, type Writer } from './image-write/bundle-writer.ts';
 import { type Case, listCases } from './image-write/cases.ts';
-import { measureCeiling } from './image-write/ceiling.ts';
+import { CeilingRounds } from './image-write/ceiling.ts';
 import { measureDelta } from './image-write/delta.ts';
 import { isEqual, type Measurement, measure, median } from './image-write/measure.ts';
+import { measureNeighbours } from './image-write/neighbours.ts';
+import { PEER_PACKAGES } from './image-write/peer-packages.ts';
 import { measureScaling } from './image-write/scaling.ts';
-import { checkPrograms, openWorkspace, type Workspace } from './image-write/workspace.ts';
+import { openWorkspace, type Workspace } from './image-write/workspace.ts';
 
 const GIB = 2 ** 30;
 
@@ -26,63 +27,81 @@ export interface CaseResult {
 
 /**
  * The image writer beside what people use today.
- * 1 images, server, disks  2 every way once per round, round after round  3 scaling, delta, ceiling  4 the bars
- * Options: --size <GiB> (2), --rounds <n> (3), --only <text>.
+ * 1 the peers’ programs, images, server, disks  2 every way once per round, round after round  3 scaling, delta, neighbours  4 the bars
+ * Options: --size <GiB> (4), --rounds <n> (3), --quick (1 GiB, one round), --only <text> (no more than these ways),
+ * --images <folder> (keep the images there for the next run; best in /dev/shm).
  */
 export const benchmarkImageWrite: RunBenchmark = async ({ args, say }) => {
-  checkPrograms();
+  await installDebianPackages(PEER_PACKAGES);
   const option = (name: string) =>
     args.includes(`--${name}`) ? args[args.indexOf(`--${name}`) + 1] : undefined;
-  const bytes = Number(option('size') ?? 2) * GIB;
-  const rounds = Number(option('rounds') ?? 3);
+  const isQuick = args.includes('--quick');
+  const big = Number(option('size') ?? (isQuick ? 1 : 4)) * GIB;
+  const rounds = Number(option('rounds') ?? (isQuick ? 1 : 3));
   const only = option('only');
-  const workspace = await openWorkspace(bytes, say);
+  say('images, server, disks');
+  const workspace = await openWorkspace({
+    sizes: { big, unit: isQuick ? GIB / 8 : GIB, small: big / 8 },
+    keepIn: option('images'),
+  });
   try {
-    await publishDigest(workspace, 'disk.raw.zst');
     const ours = await bundleWriter(join(workspace.folder, 'bundle'));
     const cases = listCases(workspace, ours).filter(({ name }) => !only || name.includes(only));
-    const results = await runCases(workspace, cases, rounds, say);
-    const extras = only
+    const ceiling = new CeilingRounds(workspace);
+    const results = await runCases(workspace, cases, { rounds, say, ceiling });
+    const extras: Extras | undefined = only
       ? undefined
-      : {
-          ceiling: await measureCeiling(workspace, ours, rounds, say),
-          scaling: await measureScaling(workspace, ours, say),
-          delta: await measureDelta(workspace, ours, say),
-        };
+      : { ceiling: ceiling.result, ...(await measureExtras(workspace, ours, say)) };
     return { rows: results.map(describe), bars: judge(results, extras) };
   } finally {
     await workspace.close();
   }
 };
 
+async function measureExtras(workspace: Workspace, ours: Writer, say: (text: string) => void) {
+  return {
+    scaling: await measureScaling(workspace, ours, say),
+    delta: await measureDelta(workspace, ours, say),
+    neighbours: await measureNeighbours(workspace, ours, say),
+  };
+}
+
+interface Rounds {
+  rounds: number;
+  say: (text: string) => void;
+  ceiling: CeilingRounds;
+}
+
 /** Interleaved: a change of the machine's load hits all of them alike. */
 async function runCases(
   workspace: Workspace,
   cases: readonly Case[],
-  rounds: number,
-  say: (text: string) => void,
+  { rounds, say, ceiling }: Rounds,
 ): Promise<CaseResult[]> {
   const runs = new Map<Case, { runs: Measurement[]; isEqual: boolean }>(
     cases.map((each) => [each, { runs: [], isEqual: true }]),
   );
   for (let round = 1; round <= rounds; round += 1) {
     for (const [each, state] of runs) {
-      say(`round ${round} of ${rounds}: ${each.name}`);
-      const bytes = each.image === 'disk.raw' ? workspace.sizes.big : workspace.sizes.small;
+      const bytes = bytesOf(each, workspace);
       const target = workspace.freshTarget(bytes);
       try {
-        state.runs.push(await measure(each.command(target)));
+        const run = await measure(each.command(target));
+        state.runs.push(run);
         state.isEqual &&= isEqual(join(workspace.folder, each.image), target, bytes);
+        const figures = `${run.wallSeconds.toFixed(2)} s, CPU ${run.cpuSeconds.toFixed(2)} s`;
+        say(`round ${round} of ${rounds}: ${each.name}: ${figures}`);
       } catch (thrown) {
         // a peer that fails is left out of the comparison, and said so; we must not fail
         if (each.isOurs) throw thrown;
-        say(`${each.name} failed: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+        runs.delete(each);
+        say(`${each.name} is left out: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
       }
     }
+    await ceiling.measureOnce();
   }
-  const finished = [...runs].filter(([, state]) => state.runs.length > 0);
-  return finished.map(([each, state]) => {
-    const bytes = each.image === 'disk.raw' ? workspace.sizes.big : workspace.sizes.small;
+  return [...runs].map(([each, state]) => {
+    const bytes = bytesOf(each, workspace);
     const wallSeconds = median(state.runs.map((run) => run.wallSeconds));
     return {
       name: each.name,
@@ -97,6 +116,9 @@ async function runCases(
   });
 }
 
+const bytesOf = ({ image }: Case, { sizes }: Workspace) =>
+  ({ 'disk.raw': sizes.big, 'unit.raw': sizes.unit, 'small.raw': sizes.small })[image];
+
 function describe(result: CaseResult): Row {
   return {
     way: result.name,
@@ -107,10 +129,4 @@ function describe(result: CaseResult): Row {
     'peak MB': result.peakRssMb,
     'bit-equal': result.isEqual,
   };
-}
-
-async function publishDigest({ folder }: Workspace, file: string): Promise<void> {
-  const hash = createHash('sha256');
-  for await (const bytes of createReadStream(join(folder, file))) hash.update(bytes as Buffer);
-  writeFileSync(join(folder, `${file}.sha256`), hash.digest('hex'));
 }

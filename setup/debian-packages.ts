@@ -25,6 +25,7 @@ export const DEBIAN_PACKAGES: readonly { name: string; reason: string }[] = [
   { name: 'dnsmasq-base', reason: 'a real DHCP server for the test networks, as a customer would have one' },
   { name: 'iproute2', reason: 'network namespaces, bridges and taps for the test networks' },
   { name: 'curl', reason: 'a real HTTP and TFTP client in the tests' },
+  { name: 'nginx-light', reason: 'a real HTTPS server in the tests of the image writer' },
 
   // disks and images
   { name: 'mmdebstrap', reason: 'makes the Debian that the demo and the tests install' },

@@ -10,8 +10,8 @@ const APT_LISTS = '/var/lib/apt/lists';
 const LISTS_ARE_GOOD_FOR_MS = 3 * 86_400_000;
 
 /** Installs what is missing of the Debian packages, as root; a failure names the package, why it is needed, and what to do. */
-export async function installDebianPackages(): Promise<void> {
-  const missing = DEBIAN_PACKAGES.filter(({ name }) => !isInstalled(name));
+export async function installDebianPackages(packages = DEBIAN_PACKAGES): Promise<void> {
+  const missing = packages.filter(({ name }) => !isInstalled(name));
   // The Micro-OS is made of packages that apt downloads later, so it must know them even if nothing is to be installed.
   if (missing.length > 0 || !listsAreFresh()) {
     await step('Debian package lists', () => apt(['update', '-q']));

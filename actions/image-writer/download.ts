@@ -5,11 +5,9 @@ import type { HttpConnection } from './http/connection.ts';
 import { get, redact, statusError } from './http/get.ts';
 import type { ResponseHead } from './http/response-parser.ts';
 import type { RetryPolicy, Transport } from './interface.ts';
+import { STALL_BYTES, StallWatch } from './stall-watch.ts';
 
-const DEFAULT_STALL_MS = 60_000;
 const DEFAULT_WINDOW_MS = 600_000;
-/** Fewer bytes than this within the stall timeout is a stalled connection, even if some trickle in. */
-const STALL_BYTES = 64 * 1024;
 
 export interface DownloadOptions {
   sources: readonly string[];
@@ -138,7 +136,7 @@ export class Download {
       const validator = known?.etag && !known.etag.startsWith('W/') ? known.etag : known?.lastModified;
       if (validator) headers['if-range'] = validator;
     }
-    const watch = new StallWatch(transport.stallTimeoutMs ?? DEFAULT_STALL_MS, () => this.#paused);
+    const watch = new StallWatch(transport.stallTimeoutMs, () => this.#paused);
     const startOffset = this.#offset;
     let hasBody = false;
     let end: number | undefined;
@@ -299,34 +297,6 @@ export class Download {
         ? part.length
         : part.length + this.#take(bytes.subarray(part.length));
     };
-  }
-}
-
-/** Rejects when fewer than STALL_BYTES arrive within the timeout, while nobody asked for a pause. */
-class StallWatch {
-  readonly stalled: Promise<never>;
-  #bytes = 0;
-  #timer: NodeJS.Timeout;
-
-  constructor(timeoutMs: number, isPaused: () => boolean) {
-    const { promise, reject } = Promise.withResolvers<never>();
-    this.stalled = promise;
-    promise.catch(() => {});
-    this.#timer = setInterval(() => {
-      if (this.#bytes < STALL_BYTES && !isPaused()) {
-        const seconds = timeoutMs / 1000;
-        reject(new KindlingError('KND_IMAGE_STALLED', `only ${this.#bytes} bytes came in ${seconds} s`));
-      }
-      this.#bytes = isPaused() ? STALL_BYTES : 0;
-    }, timeoutMs);
-  }
-
-  count(bytes: number): void {
-    this.#bytes += bytes;
-  }
-
-  stop(): void {
-    clearInterval(this.#timer);
   }
 }
 

@@ -41,12 +41,61 @@ export const IMAGE_PARAMETERS = {
   HTTP_PROXY: { type: 'text', description: 'Proxy for http addresses' },
   HTTPS_PROXY: { type: 'text', description: 'Proxy for https addresses' },
   NO_PROXY: { type: 'text', description: 'Hosts, domains and networks that are reached without the proxy' },
+  http_proxy: { type: 'text', description: 'As HTTP_PROXY, which wins' },
+  https_proxy: { type: 'text', description: 'As HTTPS_PROXY, which wins' },
+  no_proxy: { type: 'text', description: 'As NO_PROXY, which wins' },
+  KINDLING_BEARER_TOKEN: {
+    type: 'text',
+    secret: true,
+    description: 'Sent to the image’s server as a bearer token; a user and a password go into IMG_URL',
+  },
   KINDLING_MIRRORS: { type: 'text', description: 'More addresses of the same image, separated by blanks' },
   KINDLING_MANIFEST: {
     type: 'url',
     description: 'Manifest of a chunked image; by default <IMG_URL>.manifest is looked for',
   },
-  KINDLING_MANIFEST_ROOT: { type: 'text', description: 'The root hash the manifest must have' },
+  KINDLING_MANIFEST_ROOT: {
+    type: 'text',
+    pattern: /^[0-9a-fA-F]{64}$/,
+    description: 'The root hash the manifest must have',
+  },
+  KINDLING_IMAGE_KEYS: {
+    type: 'text',
+    description:
+      'Ed25519 public keys, PEM or Base64 of it; if set, one of them must have signed the image: its manifest, or a plain image by <IMG_URL>.sig',
+  },
+  KINDLING_SIGNATURE: { type: 'url', description: 'Signature of a plain image; by default <IMG_URL>.sig' },
+  KINDLING_SHA512: {
+    type: 'text',
+    pattern: /^(sha512:)?[0-9a-fA-F]{128}$/,
+    description: 'SHA-512 of the file as it is downloaded',
+  },
+  KINDLING_LENGTH: { type: 'integer', min: 1, description: 'Bytes of the file as it is downloaded' },
+  KINDLING_RAW_SHA256: {
+    type: 'text',
+    pattern: /^(sha256:)?[0-9a-fA-F]{64}$/,
+    description: 'SHA-256 of the raw image, after decompression',
+  },
+  KINDLING_RAW_LENGTH: { type: 'integer', min: 1, description: 'Bytes of the raw image' },
+  KINDLING_MODE: {
+    type: 'choice',
+    choices: ['write', 'delta', 'repair'],
+    default: 'write',
+    description:
+      'Of a chunked image: write all of it; delta: fetch only what the disk does not hold already; repair: the same, and tell what differed',
+  },
+  KINDLING_NEIGHBOURS: {
+    type: 'text',
+    description:
+      'Addresses (http://10.0.0.7:7070 …) of the nodes that get this chunked image at the same time, this one among them: they serve verified chunks to each other. Off without it',
+  },
+  KINDLING_NEIGHBOUR_LINGER_SECONDS: {
+    type: 'integer',
+    default: 60,
+    min: 0,
+    max: 3600,
+    description: 'How long to go on serving neighbours at most, once this node’s own image is done',
+  },
   KINDLING_READ_BACK: {
     type: 'choice',
     choices: ['none', 'sample', 'all'],

@@ -1,6 +1,5 @@
 import { access } from 'node:fs/promises';
 import { waitFor } from '../../agent/system/wait.ts';
-import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
 import type { ActionContext, ActionResult } from '../action.ts';
 import { chooseTargetDisk } from '../disks/choose-target.ts';
@@ -8,11 +7,8 @@ import { identityOf } from '../disks/disk-identity.ts';
 import { announcePlan, checkPlanHolds, planFor } from '../disks/plan.ts';
 import { rememberTarget } from '../disks/target-memory.ts';
 import { tearDownHolders } from '../erase/holders.ts';
-import { type WriteImageRequest, type WriteProgress, writeImage } from '../image-writer/index.ts';
-import type { Values } from '../parameters.ts';
-import type { IMAGE_PARAMETERS } from './image-parameters.ts';
-
-type ImageVariables = Values<typeof IMAGE_PARAMETERS> & { COMPRESSED?: boolean | undefined };
+import { type WriteProgress, writeImage } from '../image-writer/index.ts';
+import { type ImageVariables, writeRequestFor } from './write-request.ts';
 
 /** Chooses the disk, says what will be lost, writes the image, and waits until the new partitions can be used. */
 export async function writeToTarget(
@@ -37,8 +33,12 @@ export async function writeToTarget(
     };
   }
 
+  const request = writeRequestFor(variables, disk.path, access.bearerToken);
+  if (variables.KINDLING_NEIGHBOURS !== undefined && !request.chunks?.neighbours) {
+    context.log('warn', 'none of the addresses in KINDLING_NEIGHBOURS is this node’s: it takes no part');
+  }
   await tearDownHolders(disk.name, context.run, (message) => context.log('info', message));
-  const result = await writeImage(requestFor(variables, disk, access.bearerToken), {
+  const result = await writeImage(request, {
     signal: context.signal,
     run: context.run,
     log: (level, message, fields) => context.log(level, message, fields),
@@ -49,48 +49,12 @@ export async function writeToTarget(
   const partitions = await waitForPartitions(disk, context);
   return {
     summary: `${disk.path}: ${result.closingLine}`,
-    data: { planHash, disk: identityOf(disk), partitions, ...result },
+    data: { planHash, disk: identityOf(disk), partitions, peakMemoryMb: peakMemoryMb(), ...result },
   };
 }
 
-function requestFor(
-  variables: ImageVariables,
-  disk: Disk,
-  bearerToken: string | undefined,
-): WriteImageRequest {
-  const mirrors = variables.KINDLING_MIRRORS?.split(/[\s,]+/).filter(Boolean) ?? [];
-  return {
-    sources: [variables.IMG_URL, ...mirrors],
-    target: disk.path,
-    expected: {
-      ...(variables.SHA256 ? { sha256: variables.SHA256.replace('sha256:', '').toLowerCase() } : {}),
-      ...(variables.COMPRESSED === undefined ? {} : { compressed: variables.COMPRESSED }),
-    },
-    transport: {
-      ...(bearerToken ? { bearerToken } : {}),
-      ...(variables.TLS_CA_CERT ? { caCertificates: decodeCertificates(variables.TLS_CA_CERT) } : {}),
-      ...(variables.HTTP_PROXY ? { httpProxy: variables.HTTP_PROXY } : {}),
-      ...(variables.HTTPS_PROXY ? { httpsProxy: variables.HTTPS_PROXY } : {}),
-      ...(variables.NO_PROXY ? { noProxy: variables.NO_PROXY } : {}),
-    },
-    retry: { isEnabled: variables.RETRY_ENABLED, windowMs: variables.RETRY_DURATION_MINUTES * 60_000 },
-    readBack: variables.KINDLING_READ_BACK,
-    chunks: {
-      ...(variables.KINDLING_MANIFEST ? { manifestUrl: variables.KINDLING_MANIFEST } : {}),
-      ...(variables.KINDLING_MANIFEST_ROOT ? { manifestRoot: variables.KINDLING_MANIFEST_ROOT } : {}),
-    },
-  };
-}
-
-/** EMF gives Base64 of PEM; PEM itself is taken too. */
-function decodeCertificates(text: string): string {
-  const pem = text.includes('-----BEGIN') ? text : Buffer.from(text, 'base64').toString();
-  if (pem.includes('-----BEGIN CERTIFICATE-----')) return pem;
-  throw new KindlingError(
-    'KND_ACTION_VARIABLES',
-    'image2disk: TLS_CA_CERT is not Base64 of PEM certificates',
-  );
-}
+/** Of the whole agent since it started. */
+const peakMemoryMb = () => Math.round(process.resourceUsage().maxRSS / 1024);
 
 function withoutCredentials(url: string): string {
   const parsed = new URL(url);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { build } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
+import type { WriteImageRequest } from '../../actions/image-writer/index.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const WORKERS = [
@@ -7,16 +8,29 @@ const WORKERS = [
   'actions/image-writer/chunks/chunk.worker.ts',
 ];
 
+/** In the executable a worker is JavaScript already; under its name in the sources Node would strip types from it first. */
+const readyWorkers: Plugin = {
+  name: 'ready-workers',
+  setup: ({ onLoad }) => {
+    onLoad({ filter: /agent\/system\/worker\.ts$/ }, () => ({
+      contents: `import { Worker } from 'node:worker_threads';
+export const startWorker = (path, options) => new Worker(new URL(\`../../\${path}.cjs\`, import.meta.url), options);`,
+    }));
+  },
+};
+
+/** The shell command that carries out a request. */
+export type Writer = (request: WriteImageRequest) => string;
+
 /**
  * Bundles the writer the way the agent's executable holds it (one file each for the program and its workers): loading
- * sixty sources one by one would be counted as writing an image. Answers the command that starts it.
+ * sixty sources one by one would be counted as writing an image.
  */
-export async function bundleWriter(folder: string): Promise<string> {
+export async function bundleWriter(folder: string): Promise<Writer> {
   const shared = {
     bundle: true,
     platform: 'node',
     target: 'node26',
-    format: 'esm',
     logLevel: 'silent',
   } as const;
   // the same depth as in the repository, so that the program finds its workers
@@ -25,14 +39,16 @@ export async function bundleWriter(folder: string): Promise<string> {
     ...shared,
     entryPoints: [join(ROOT, 'bench/image-write/writer-program.ts')],
     outfile: program,
+    format: 'esm',
+    plugins: [readyWorkers],
   });
   for (const worker of WORKERS) {
     await build({
       ...shared,
       entryPoints: [join(ROOT, worker)],
-      outfile: join(folder, worker),
-      allowOverwrite: true,
+      outfile: join(folder, `${worker}.cjs`),
+      format: 'cjs',
     });
   }
-  return `${process.execPath} ${program}`;
+  return (request) => `${process.execPath} ${program} '${JSON.stringify(request)}'`;
 }

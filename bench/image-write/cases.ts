@@ -1,6 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { WriteImageRequest } from '../../actions/image-writer/index.ts';
+import type { Writer } from './bundle-writer.ts';
 import type { Workspace } from './workspace.ts';
 
 export type Format = 'zst' | 'gz' | 'xz' | 'bz2' | 'qcow2' | 'raw' | 'chunked';
+
+/** Slow formats have smaller images, so that the whole set ends in a quarter of an hour. */
+export type ImageName = 'disk.raw' | 'unit.raw' | 'small.raw';
+
+function imageOf(format: Format): ImageName {
+  if (format === 'gz') return 'unit.raw';
+  return format === 'xz' || format === 'bz2' ? 'small.raw' : 'disk.raw';
+}
 
 /** One way to get an image onto a disk: a shell command, the same for us and for the peers. */
 export interface Case {
@@ -8,32 +20,53 @@ export interface Case {
   format: Format;
   isOurs: boolean;
   /** The image it must equal afterwards. */
-  image: 'disk.raw' | 'small.raw';
+  image: ImageName;
   command: (target: string) => string;
 }
 
 const DIRECT = 'bs=4M oflag=direct iflag=fullblock conv=fsync status=none';
+const BUFFERED = 'bs=4M iflag=fullblock conv=fsync status=none';
+
+/** ironic-python-agent, StreamRawImage: pieces of 1 MiB through the page cache, hashed on the way, synced at the end. */
+const IRONIC_STREAM = `import hashlib, os, sys, urllib.request
+h = hashlib.sha256()
+with urllib.request.urlopen(sys.argv[1]) as r, open(sys.argv[2], "wb+") as f:
+    while True:
+        b = r.read(1 << 20)
+        if not b: break
+        f.write(b); h.update(b)
+    f.flush(); os.fsync(f.fileno())`;
 
 /** Our program, then for each format the peers people use today. */
-export function listCases({ url, folder }: Pick<Workspace, 'url' | 'folder'>, ours: string): Case[] {
-  const us = (format: Format, file: string, extra = ''): Case => ({
-    name: `kindling ${format}${extra ? ` ${extra}` : ''}`,
+export function listCases({ url, folder }: Pick<Workspace, 'url' | 'folder'>, ours: Writer): Case[] {
+  const us = (
+    format: Format,
+    file: string,
+    extra: { name: string; expected: WriteImageRequest['expected'] } | undefined = undefined,
+  ): Case => ({
+    name: `kindling ${format}${extra ? ` ${extra.name}` : ''}`,
     format,
     isOurs: true,
-    image: file.startsWith('small') ? 'small.raw' : 'disk.raw',
-    command: (target) => `${ours} ${url}/${file} ${target} ${extra}`,
+    image: imageOf(format),
+    command: (target) =>
+      ours({
+        sources: [`${url}/${file}`],
+        target,
+        ...(extra?.expected ? { expected: extra.expected } : {}),
+      }),
   });
   const peer = (name: string, format: Format, command: Case['command']): Case => ({
     name,
     format,
     isOurs: false,
-    image: format === 'xz' || format === 'bz2' ? 'small.raw' : 'disk.raw',
+    image: imageOf(format),
     command,
   });
   const curl = (file: string) => `curl -sf ${url}/${file}`;
+  const sha256 = readFileSync(join(folder, 'disk.raw.zst.sha256'), 'utf8').trim();
   return [
     us('zst', 'disk.raw.zst'),
-    us('zst', 'disk.raw.zst', '+sha256'),
+    us('zst', 'disk.raw.zst', { name: '+sha256', expected: { sha256 } }),
     peer(
       'image2disk’s way: curl|zstd|dd 32k',
       'zst',
@@ -43,31 +76,28 @@ export function listCases({ url, folder }: Pick<Workspace, 'url' | 'folder'>, ou
     peer(
       'curl|zstd|dd buffered',
       'zst',
-      (t) => `${curl('disk.raw.zst')} | zstd -dc | dd of=${t} bs=4M iflag=fullblock conv=fsync status=none`,
+      (t) => `${curl('disk.raw.zst')} | zstd -dc | dd of=${t} ${BUFFERED}`,
     ),
     peer('bmaptool', 'zst', (t) => `bmaptool -q copy --bmap ${folder}/disk.bmap ${url}/disk.raw.zst ${t}`),
     us('chunked', 'chunked.zst'),
-    us('gz', 'disk.raw.gz'),
-    peer(
-      'wget|gunzip|dd',
-      'gz',
-      (t) =>
-        `wget -qO- ${url}/disk.raw.gz | gunzip -c | dd of=${t} bs=4M iflag=fullblock conv=fsync status=none`,
-    ),
-    peer('curl|pigz|dd direct', 'gz', (t) => `${curl('disk.raw.gz')} | pigz -dc | dd of=${t} ${DIRECT}`),
+    us('gz', 'unit.raw.gz'),
+    peer('wget|gunzip|dd', 'gz', (t) => `wget -qO- ${url}/unit.raw.gz | gunzip -c | dd of=${t} ${BUFFERED}`),
+    peer('curl|pigz|dd direct', 'gz', (t) => `${curl('unit.raw.gz')} | pigz -dc | dd of=${t} ${DIRECT}`),
     us('qcow2', 'disk.qcow2'),
+    // -W: with several requests in flight and writes in order, qemu-img 7.2 waits for ever on its curl driver
     peer(
       'qemu-img convert over http',
       'qcow2',
-      (t) => `qemu-img convert -n -t none -f qcow2 -O raw ${url}/disk.qcow2 ${t}`,
+      (t) => `qemu-img convert -W -n -t none -f qcow2 -O raw ${url}/disk.qcow2 ${t}`,
     ),
     peer(
       'ironic: download, qemu-img',
       'qcow2',
       (t) =>
-        `${curl('disk.qcow2')} -o ${folder}/ipa.tmp && qemu-img convert -t directsync -S 0 -W -f qcow2 -O host_device ${folder}/ipa.tmp ${t}; rm ${folder}/ipa.tmp`,
+        `${curl('disk.qcow2')} -o ${folder}/ipa.tmp && qemu-img convert -n -t directsync -S 0 -W -f qcow2 -O host_device ${folder}/ipa.tmp ${t} && rm ${folder}/ipa.tmp`,
     ),
     us('raw', 'disk.raw'),
+    peer('ironic: stream raw, sha256', 'raw', (t) => `python3 -c '${IRONIC_STREAM}' ${url}/disk.raw ${t}`),
     peer(
       'nbdcopy, nbdkit curl',
       'raw',

@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WriteImageResult } from '../../actions/image-writer/index.ts';
-import { indexImage } from '../../orchestrator-stub/images/index-image.ts';
 import { decodeManifest } from '../../protocol/image-manifest.ts';
+import type { Writer } from './bundle-writer.ts';
+import { index } from './images.ts';
 import { isEqual, measure } from './measure.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -22,7 +23,7 @@ export interface DeltaResult {
 /** An update that changes 2 % of the content in runs of 4 MiB that fit no chunk; then a repair of 20 damaged blocks. */
 export async function measureDelta(
   workspace: Workspace,
-  ours: string,
+  ours: Writer,
   say: (text: string) => void,
 ): Promise<DeltaResult> {
   const { folder, url, sizes } = workspace;
@@ -36,12 +37,12 @@ export async function measureDelta(
   const step = Math.floor(chunks.length / (runs + 1));
   for (let i = 1; i <= runs; i += 1)
     overwrite(raw, (chunks[i * step] ?? 1) * 4 * MIB + 1.5 * MIB, 4 * MIB, i);
-  const { manifest } = await indexImage(raw, join(folder, 'changed.zst'), { level: 3 });
-  writeFileSync(join(folder, 'changed.zst.manifest'), manifest);
+  await index(folder, 'changed.raw', 'changed.zst');
 
   const target = workspace.freshTarget(sizes.big);
-  await measure(`${ours} ${url}/chunked.zst ${target}`);
-  const delta = await measure(`${ours} ${url}/changed.zst ${target} delta`);
+  await measure(ours({ sources: [`${url}/chunked.zst`], target }));
+  const sources = [`${url}/changed.zst`];
+  const delta = await measure(ours({ sources, target, chunks: { mode: 'delta' } }));
   const isDeltaEqual = isEqual(raw, target, sizes.big);
   const fetched = (JSON.parse(delta.stdout) as WriteImageResult).bytesFetched;
 
@@ -51,7 +52,7 @@ export async function measureDelta(
     (_, i) => (chunks[Math.floor(((i + 1) * chunks.length) / 22)] ?? 1) * 4 * MIB + 65_536,
   );
   for (const [i, position] of damaged.entries()) overwrite(target, position, 4096, i);
-  const repair = await measure(`${ours} ${url}/changed.zst ${target} repair`);
+  const repair = await measure(ours({ sources, target, chunks: { mode: 'repair' } }));
   const repaired = (JSON.parse(repair.stdout) as WriteImageResult).chunks?.fromOrigin ?? -1;
   const isRepairEqual = isEqual(raw, target, sizes.big);
   rmSync(raw);

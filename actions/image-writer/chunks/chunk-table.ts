@@ -17,6 +17,8 @@ export const STATE = {
 export interface ChunkTableMemory {
   size: number;
   chunkSize: number;
+  /** Bytes of the file the frames lie in. */
+  blobSize: number;
   /** Per chunk: offset and length of its frame. */
   places: SharedArrayBuffer;
   /** Per chunk: 32 bytes hash of the frame, 32 bytes hash of the raw chunk. */
@@ -44,6 +46,7 @@ export class ChunkTable {
     const table = new ChunkTable({
       size: manifest.size,
       chunkSize: manifest.chunkSize,
+      blobSize: manifest.blobSize,
       places: new SharedArrayBuffer(count * 16),
       hashes: new SharedArrayBuffer(count * 64),
       states: new SharedArrayBuffer(count),

@@ -9,6 +9,8 @@ export interface ChunkTask {
   table: ChunkTableMemory;
   target: Omit<Target, 'close'>;
   sources: readonly string[];
+  /** What each source called its file when the first chunk was fetched. */
+  etags: Readonly<Record<string, string>>;
   transport: Transport;
   retry: RetryPolicy;
   targetIsZero: boolean;

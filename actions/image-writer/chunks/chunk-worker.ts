@@ -11,7 +11,7 @@ import { ChunkTable, STATE } from './chunk-table.ts';
 import { type ChunkFigure, type ChunkTask, type ChunkWorkerMessage, Figures } from './chunk-task.ts';
 import { fetchSpan } from './fetch-span.ts';
 import { NeighbourSource } from './neighbours/neighbour-source.ts';
-import { createUnpack, hasHash, wrongChunk } from './unpack-chunk.ts';
+import { createUnpack, hasHash, isWrongContent, wrongChunk } from './unpack-chunk.ts';
 
 const DEFAULT_WINDOW_MS = 600_000;
 
@@ -32,6 +32,8 @@ export class ChunkWorker {
   #connection: HttpConnection | undefined;
   #source = 0;
   #lastProgressAt = performance.now();
+  /** What each source called its file: a second name explains a wrong chunk. */
+  readonly #etags: Map<string, Set<string>>;
 
   constructor(task: ChunkTask, say: (message: ChunkWorkerMessage) => void) {
     this.#task = task;
@@ -39,6 +41,7 @@ export class ChunkWorker {
     this.#table = new ChunkTable(task.table);
     this.#target = { ...task.target, close: () => {} };
     this.#figures = new Figures(task.figures);
+    this.#etags = new Map(Object.entries(task.etags).map(([source, etag]) => [source, new Set([etag])]));
     this.#spans = new Int32Array(task.spans);
     this.#cursor = new Int32Array(task.cursor);
     this.#frame = Buffer.allocUnsafeSlow(this.#table.longestFrame);
@@ -137,6 +140,7 @@ export class ChunkWorker {
           frame: this.#frame,
           connection: this.#connection,
           onBytes: (bytes) => this.#add('bytesFetched', bytes),
+          onEtag: (etag) => this.#noteEtag(source, etag),
           onPausable: (go) => {
             resume = go;
           },
@@ -159,7 +163,7 @@ export class ChunkWorker {
         const error = nameDownloadError(thrown, source);
         this.#source += 1;
         failures += 1;
-        const isHopeless = !error.retryable || error.code === 'KND_IMAGE_HASH';
+        const isHopeless = !error.retryable || isWrongContent(error);
         const waitedMs = performance.now() - this.#lastProgressAt;
         const isOver = isHopeless ? failures >= sources.length : waitedMs + pauseMs > windowMs;
         if (retry.isEnabled === false || isOver || error.code === 'KND_DISK_WRITE') throw error;
@@ -170,6 +174,11 @@ export class ChunkWorker {
         }
       }
     }
+  }
+
+  #noteEtag(source: string, etag: string): void {
+    const known = this.#etags.get(source) ?? new Set();
+    this.#etags.set(source, known.add(etag));
   }
 
   /** Verify, unpack, write; false when every block is on its way to the disk. */
@@ -191,7 +200,7 @@ export class ChunkWorker {
     this.#add('decodeMs', performance.now() - since);
     if (!isUnpacked) {
       this.#output.giveBack(block);
-      throw wrongChunk(index, redact(source));
+      throw wrongChunk(index, redact(source), (this.#etags.get(source)?.size ?? 0) > 1);
     }
     this.#write(index, block);
     return true;

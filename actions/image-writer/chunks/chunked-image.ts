@@ -34,6 +34,7 @@ export class ChunkedImageWrite {
   #tail = Buffer.alloc(0);
   #differed: number[] = [];
   #own = { fetched: 0, kept: 0, fromOrigin: 0 };
+  readonly #etags: Record<string, string> = {};
 
   constructor(
     request: WriteImageRequest,
@@ -144,7 +145,9 @@ export class ChunkedImageWrite {
     if (this.#table.isZero(0)) {
       this.#firstChunk = Buffer.alloc(length);
     } else {
-      this.#firstChunk = await fetchFirstChunk(this.#table, this.#request, this.#context);
+      this.#firstChunk = await fetchFirstChunk(this.#table, this.#request, this.#context, (source, etag) => {
+        this.#etags[source] = etag;
+      });
       this.#own.fetched = this.#table.frameLength(0);
       this.#own.fromOrigin = 1;
     }
@@ -205,6 +208,7 @@ export class ChunkedImageWrite {
         table: this.#table.memory,
         target,
         sources: this.#request.sources,
+        etags: this.#etags,
         transport: this.#request.transport ?? {},
         retry: this.#request.retry ?? {},
         targetIsZero: this.#request.targetIsZero ?? false,

@@ -1,10 +1,10 @@
 import { KindlingError } from '../../../protocol/error.ts';
 import type { HttpConnection } from '../http/connection.ts';
 import { get, redact, statusError } from '../http/get.ts';
+import type { ResponseHead } from '../http/response-parser.ts';
 import type { Transport } from '../interface.ts';
+import { StallWatch } from '../stall-watch.ts';
 import type { ChunkTable } from './chunk-table.ts';
-
-const DEFAULT_STALL_MS = 60_000;
 
 export interface SpanFetch {
   table: ChunkTable;
@@ -16,6 +16,8 @@ export interface SpanFetch {
   frame: Buffer;
   connection: HttpConnection | undefined;
   onBytes: (bytes: number) => void;
+  /** Called with the entity tag of each answer that has one. */
+  onEtag?: (etag: string) => void;
   /** Takes one whole frame; false means: not now, `resume` when there is room. */
   onFrame: (index: number, frame: Buffer) => boolean;
   /** Called with a function that makes the body go on after `onFrame` said false. */
@@ -30,12 +32,12 @@ export async function fetchSpan(options: SpanFetch): Promise<HttpConnection> {
   let index = from;
   let position = start;
   let have = 0;
-  let lastByteAt = performance.now();
   let isPaused = false;
+  let hasBody = false;
   let open: HttpConnection | undefined;
+  const watch = new StallWatch(transport.stallTimeoutMs, () => isPaused);
 
   const sink = (bytes: Buffer): number => {
-    lastByteAt = performance.now();
     isPaused = false;
     let at = 0;
     while (at < bytes.length && index < to) {
@@ -71,19 +73,13 @@ export async function fetchSpan(options: SpanFetch): Promise<HttpConnection> {
       at += piece;
       position += piece;
     }
+    watch.count(at);
     options.onBytes(at);
     return at;
   };
 
-  const stallMs = transport.stallTimeoutMs ?? DEFAULT_STALL_MS;
-  const watch = setInterval(
-    () => {
-      if (!isPaused && performance.now() - lastByteAt > stallMs) open?.destroy();
-    },
-    Math.min(stallMs, 1000),
-  );
   try {
-    const connection = await get(source, {
+    const work = get(source, {
       transport,
       headers: { range: `bytes=${start}-${end - 1}` },
       connection: options.connection,
@@ -91,27 +87,58 @@ export async function fetchSpan(options: SpanFetch): Promise<HttpConnection> {
         open = used;
         options.onPausable(() => used.resume());
       },
-      onHead: ({ status, headers }) => {
-        if (status === 200) {
-          throw new KindlingError(
-            'KND_IMAGE_NEEDS_RANGES',
-            `${redact(source)} does not answer Range requests, which chunks need`,
-          );
-        }
-        if (status !== 206) throw statusError(status, source);
-        if (!headers['content-range']?.startsWith(`bytes ${start}-`)) {
-          throw new KindlingError(
-            'KND_IMAGE_SERVER_ERROR',
-            `${redact(source)} sent another range than asked for`,
-          );
-        }
+      onHead: (head) => {
+        checkAnswer(head, start, table.memory.blobSize, source);
+        if (head.headers['etag']) options.onEtag?.(head.headers['etag']);
+        hasBody = true;
         return sink;
       },
     });
-    if (index < to)
-      throw new KindlingError('KND_IMAGE_TRUNCATED', `${redact(source)} ends before chunk ${index}`);
+    const connection = await Promise.race([work, watch.stalled]);
+    if (index < to) throw endsEarly(source, index);
     return connection;
+  } catch (thrown) {
+    open?.destroy();
+    if (thrown instanceof KindlingError || !hasBody) throw thrown;
+    throw endsEarly(source, index, thrown);
   } finally {
-    clearInterval(watch);
+    watch.stop();
   }
 }
+
+/** Judges an answer before its body: is it the range, of the file the manifest was made for? */
+function checkAnswer(
+  { status, headers }: ResponseHead,
+  start: number,
+  blobSize: number,
+  source: string,
+): void {
+  if (status === 200) {
+    throw new KindlingError(
+      'KND_IMAGE_NEEDS_RANGES',
+      `${redact(source)} does not answer Range requests, which chunks need`,
+    );
+  }
+  if (status !== 206 && status !== 416) throw statusError(status, source);
+  const total = Number(/\/(\d+)$/.exec(headers['content-range'] ?? '')?.[1] ?? blobSize);
+  if (status === 416 || total < blobSize) {
+    throw new KindlingError(
+      'KND_IMAGE_TRUNCATED',
+      `${redact(source)} has ${total} bytes, its manifest says ${blobSize}`,
+    );
+  }
+  if (total > blobSize) {
+    throw new KindlingError(
+      'KND_IMAGE_LENGTH',
+      `${redact(source)} announces ${total} bytes, its manifest says ${blobSize}`,
+    );
+  }
+  if (!headers['content-range']?.startsWith(`bytes ${start}-`)) {
+    throw new KindlingError('KND_IMAGE_SERVER_ERROR', `${redact(source)} sent another range than asked for`);
+  }
+}
+
+const endsEarly = (source: string, index: number, cause?: unknown) =>
+  new KindlingError('KND_IMAGE_TRUNCATED', `${redact(source)} broke off before the end of chunk ${index}`, {
+    cause,
+  });

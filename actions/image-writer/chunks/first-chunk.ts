@@ -4,7 +4,7 @@ import { redact } from '../http/get.ts';
 import type { WriteImageContext, WriteImageRequest } from '../interface.ts';
 import type { ChunkTable } from './chunk-table.ts';
 import { fetchSpan } from './fetch-span.ts';
-import { createUnpack, hasHash, wrongChunk } from './unpack-chunk.ts';
+import { createUnpack, hasHash, isWrongContent, wrongChunk } from './unpack-chunk.ts';
 
 const DEFAULT_WINDOW_MS = 600_000;
 
@@ -13,6 +13,7 @@ export async function fetchFirstChunk(
   table: ChunkTable,
   { sources, transport = {}, retry = {} }: WriteImageRequest,
   context: WriteImageContext,
+  onEtag: (source: string, etag: string) => void,
 ): Promise<Buffer> {
   const unpack = createUnpack();
   const startedAt = performance.now();
@@ -31,6 +32,7 @@ export async function fetchFirstChunk(
         frame: Buffer.alloc(table.frameLength(0)),
         connection: undefined,
         onBytes: () => {},
+        onEtag: (etag) => onEtag(source, etag),
         onPausable: () => {},
         onFrame: (_, frame) => {
           const isRight = hasHash(frame, table.storedHash(0)) && unpack(frame, raw, raw.length);
@@ -42,7 +44,7 @@ export async function fetchFirstChunk(
       return raw;
     } catch (thrown) {
       const error = nameDownloadError(thrown, source);
-      const isHopeless = !error.retryable || error.code === 'KND_IMAGE_HASH';
+      const isHopeless = !error.retryable || isWrongContent(error);
       const isOver = isHopeless ? attempt >= sources.length : performance.now() - startedAt > windowMs;
       if (isOver && attempt >= sources.length) throw error;
       context.log?.('warn', `first chunk: ${error.message}; trying again`);

@@ -38,5 +38,15 @@ const unpackWithZlib: Unpack = (frame, into, rawLength) => {
 export const hasHash = (bytes: Buffer, sha256: Buffer): boolean =>
   hash('sha256', bytes, 'buffer').equals(sha256);
 
-export const wrongChunk = (index: number, source: string): KindlingError =>
-  new KindlingError('KND_IMAGE_HASH', `chunk ${index} from ${source} is not the one the manifest names`);
+/** A chunk that is not what was signed; `isReplaced` says that the server has another file by now. */
+export const wrongChunk = (index: number, source: string, isReplaced = false): KindlingError =>
+  isReplaced
+    ? new KindlingError(
+        'KND_IMAGE_CHANGED',
+        `${source} was replaced while it was downloaded (chunk ${index})`,
+      )
+    : new KindlingError('KND_IMAGE_HASH', `chunk ${index} from ${source} is not the one the manifest names`);
+
+/** The same on every try: the file itself, not the way to it, is at fault. */
+export const isWrongContent = ({ code }: KindlingError): boolean =>
+  ['KND_IMAGE_HASH', 'KND_IMAGE_CHANGED', 'KND_IMAGE_LENGTH'].includes(code);

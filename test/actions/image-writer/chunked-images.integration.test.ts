@@ -8,7 +8,7 @@ import { type WriteImageRequest, writeImage } from '../../../actions/image-write
 import { indexImage } from '../../../orchestrator-stub/images/index-image.ts';
 import type { KindlingError } from '../../../protocol/error.ts';
 import { decodeManifest, type ImageManifest, signManifest } from '../../../protocol/image-manifest.ts';
-import { type ImageServer, startImageServer } from './image-server.ts';
+import { type ImageServer, type ServedFile, startImageServer } from './image-server.ts';
 import { makeDiskImage, seededRandom } from './test-image.ts';
 
 const MIB = 1024 * 1024;
@@ -48,6 +48,8 @@ afterAll(async () => {
 
 interface Case {
   blob?: Buffer;
+  /** How the server serves the blob, if not well. */
+  served?: Partial<ServedFile>;
   manifest?: string;
   disk?: Buffer;
   request?: Partial<WriteImageRequest>;
@@ -57,7 +59,7 @@ interface Case {
 async function write({ disk = Buffer.alloc(RAW.length, 0xaa), request = {}, ...files }: Case) {
   serial += 1;
   const path = `/${serial}.zst`;
-  server.files.set(path, { bytes: files.blob ?? blob });
+  server.files.set(path, { bytes: files.blob ?? blob, ...files.served });
   server.files.set(`${path}.manifest`, { bytes: Buffer.from(files.manifest ?? manifestText) });
   const target = join(folder, `${serial}.disk`);
   writeFileSync(target, disk);
@@ -142,6 +144,114 @@ describe('a chunked image', () => {
     server.files.set('/mirror.zst', { bytes: blob });
     const sources = [`${server.url}/bad.zst`, `${server.url}/mirror.zst`];
     const { disk, error } = await write({ request: { sources, retry: { windowMs: 20_000 } } });
+    expect(error).toBeUndefined();
+    expect(disk.equals(RAW)).toBe(true);
+  });
+});
+
+describe('a server that fails in the middle', () => {
+  /** The first answer (the first chunk) is good, all later ones are what `fail` makes of them. */
+  function afterFirst(fail: NonNullable<ServedFile['handle']>): Partial<ServedFile> {
+    let isFirst = true;
+    return {
+      handle: (request, response) => {
+        if (!isFirst) return fail(request, response);
+        isFirst = false;
+        return false;
+      },
+    };
+  }
+  const rangeOf = (range: string | undefined) =>
+    /bytes=(\d+)-(\d+)/
+      .exec(range ?? '')
+      ?.slice(1)
+      .map(Number);
+  const partial = (range: string | undefined, etag?: string) => {
+    const [start = 0, end = 0] = rangeOf(range) ?? [];
+    return {
+      'content-range': `bytes ${start}-${end}/${blob.length}`,
+      'content-length': end - start + 1,
+      ...(etag ? { etag } : {}),
+    };
+  };
+
+  const faults: [string, () => Case, string][] = [
+    ['a blob that is cut off', () => ({ blob: blob.subarray(0, blob.length / 2) }), 'KND_IMAGE_TRUNCATED'],
+    [
+      'a length header that promises too much',
+      () => ({ served: { fault: { kind: 'length', announced: blob.length + 999 } } }),
+      'KND_IMAGE_LENGTH',
+    ],
+    [
+      'a connection that drips',
+      () => ({
+        served: afterFirst((request, response) => {
+          response.writeHead(206, partial(request.headers.range));
+          const timer = setInterval(() => response.write('x'), 50);
+          response.once('close', () => clearInterval(timer));
+          return true;
+        }),
+        request: { transport: { stallTimeoutMs: 250 }, retry: { windowMs: 900 } },
+      }),
+      'KND_IMAGE_STALLED',
+    ],
+    [
+      'a connection that breaks in every answer',
+      () => ({
+        served: afterFirst((request, response) => {
+          response.writeHead(206, partial(request.headers.range)).write('x', () => response.destroy());
+          return true;
+        }),
+      }),
+      'KND_IMAGE_TRUNCATED',
+    ],
+    [
+      'a redirect in circles',
+      () => ({
+        served: afterFirst((request, response) => {
+          response.writeHead(302, { location: request.url ?? '' }).end();
+          return true;
+        }),
+      }),
+      'KND_IMAGE_REDIRECT',
+    ],
+    [
+      'answer 500',
+      () => ({
+        served: afterFirst((_, response) => {
+          response.writeHead(500).end('broken');
+          return true;
+        }),
+      }),
+      'KND_IMAGE_SERVER_ERROR',
+    ],
+    [
+      'another file under the same address',
+      () => ({
+        served: afterFirst((request, response) => {
+          const head = partial(request.headers.range, '"another"');
+          response.writeHead(206, head).end(Buffer.alloc(head['content-length'], 7));
+          return true;
+        }),
+      }),
+      'KND_IMAGE_CHANGED',
+    ],
+  ];
+  test.each(faults)('%s has its own code and leaves nothing bootable', async (_, make, code) => {
+    const { error, disk } = await write(make());
+    expect(error?.code).toBe(code);
+    if (!disk.every((byte) => byte === 0xaa)) expectUnbootable(disk);
+  });
+
+  test('a connection that breaks once costs only what was missing', async () => {
+    let breaks = 1;
+    const served = afterFirst((request, response) => {
+      if (breaks === 0) return false;
+      breaks -= 1;
+      response.writeHead(206, partial(request.headers.range)).write('x', () => response.destroy());
+      return true;
+    });
+    const { disk, error } = await write({ served, request: { retry: { windowMs: 20_000 } } });
     expect(error).toBeUndefined();
     expect(disk.equals(RAW)).toBe(true);
   });

@@ -15,7 +15,7 @@ const RAW = makeDiskImage(12 * MIB, 3);
 const OLD = makeDiskImage(RAW.length, 99);
 const SEED = 20261116;
 const PIECE = 32 * 1024;
-const CHILD = join(import.meta.dirname, 'writer-program.ts');
+const CHILD = join(import.meta.dirname, '../../../bench/image-write/writer-program.ts');
 
 let folder: string;
 let server: Server;

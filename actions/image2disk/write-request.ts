@@ -1,0 +1,127 @@
+import { createPublicKey } from 'node:crypto';
+import { networkInterfaces } from 'node:os';
+import { KindlingError } from '../../protocol/error.ts';
+import type {
+  ChunkOptions,
+  ExpectedImage,
+  NeighbourOptions,
+  Transport,
+  WriteImageRequest,
+} from '../image-writer/index.ts';
+import type { Values } from '../parameters.ts';
+import type { IMAGE_PARAMETERS } from './image-parameters.ts';
+
+export type ImageVariables = Values<typeof IMAGE_PARAMETERS> & { COMPRESSED?: boolean | undefined };
+
+/** What the variables of an action ask the image writer for. */
+export function writeRequestFor(
+  variables: ImageVariables,
+  target: string,
+  bearerToken = variables.KINDLING_BEARER_TOKEN,
+): WriteImageRequest {
+  return {
+    sources: [variables.IMG_URL, ...splitList(variables.KINDLING_MIRRORS)],
+    target,
+    expected: expectedFor(variables),
+    transport: transportFor(variables, bearerToken),
+    retry: { isEnabled: variables.RETRY_ENABLED, windowMs: variables.RETRY_DURATION_MINUTES * 60_000 },
+    readBack: variables.KINDLING_READ_BACK,
+    chunks: chunksFor(variables),
+  };
+}
+
+function expectedFor(variables: ImageVariables): ExpectedImage {
+  const hex = (text: string | undefined) => text?.replace(/^sha(256|512):/, '').toLowerCase();
+  return given({
+    sha256: hex(variables.SHA256),
+    sha512: hex(variables.KINDLING_SHA512),
+    length: variables.KINDLING_LENGTH,
+    rawSha256: hex(variables.KINDLING_RAW_SHA256),
+    rawLength: variables.KINDLING_RAW_LENGTH,
+    compressed: variables.COMPRESSED,
+    signers: keysOf(variables),
+    signatureUrl: variables.KINDLING_SIGNATURE,
+  });
+}
+
+function transportFor(variables: ImageVariables, bearerToken: string | undefined): Transport {
+  const { TLS_CA_CERT } = variables;
+  return given({
+    bearerToken,
+    caCertificates: TLS_CA_CERT === undefined ? undefined : decodeCertificates(TLS_CA_CERT),
+    httpProxy: variables.HTTP_PROXY ?? variables.http_proxy,
+    httpsProxy: variables.HTTPS_PROXY ?? variables.https_proxy,
+    noProxy: variables.NO_PROXY ?? variables.no_proxy,
+  });
+}
+
+function chunksFor(variables: ImageVariables): ChunkOptions {
+  return given({
+    mode: variables.KINDLING_MODE,
+    manifestUrl: variables.KINDLING_MANIFEST,
+    manifestRoot: variables.KINDLING_MANIFEST_ROOT,
+    trustedKeys: keysOf(variables),
+    neighbours: neighboursFor(
+      splitList(variables.KINDLING_NEIGHBOURS),
+      variables.KINDLING_NEIGHBOUR_LINGER_SECONDS,
+      ownAddresses(),
+    ),
+  });
+}
+
+/**
+ * The orchestrator gives every node the same list; each finds itself in it by its own addresses. A node that is not in
+ * the list takes no part: nobody could ask it, and everybody would count on it.
+ */
+export function neighboursFor(
+  urls: readonly string[],
+  lingerSeconds: number,
+  addresses: readonly string[],
+): NeighbourOptions | undefined {
+  const own = urls.map((url) => new URL(url)).find(({ hostname }) => addresses.includes(bare(hostname)));
+  if (!own) return undefined;
+  const ownUrl = urls.find((url) => new URL(url).href === own.href) ?? own.href;
+  const port = Number(own.port) || 80;
+  return { urls, ownUrl, listen: { host: bare(own.hostname), port }, lingerMs: lingerSeconds * 1000 };
+}
+
+const bare = (hostname: string) => hostname.replace(/^\[|\]$/g, '');
+
+const ownAddresses = () =>
+  Object.values(networkInterfaces()).flatMap((each) => each?.map(({ address }) => address) ?? []);
+
+function keysOf({ KINDLING_IMAGE_KEYS: text }: ImageVariables): string[] | undefined {
+  if (text === undefined) return undefined;
+  const pem = decodePem(text);
+  const keys = pem.match(/-----BEGIN PUBLIC KEY-----[^-]*-----END PUBLIC KEY-----/g) ?? [];
+  const isUsable = (key: string) => {
+    try {
+      return createPublicKey(key).asymmetricKeyType === 'ed25519';
+    } catch {
+      return false;
+    }
+  };
+  if (keys.length > 0 && keys.every(isUsable)) return keys;
+  throw wrongVariable('KINDLING_IMAGE_KEYS is not PEM (or Base64 of PEM) of Ed25519 public keys');
+}
+
+/** EMF gives Base64 of PEM; PEM itself is taken too. */
+function decodeCertificates(text: string): string {
+  const pem = decodePem(text);
+  if (pem.includes('-----BEGIN CERTIFICATE-----')) return pem;
+  throw wrongVariable('TLS_CA_CERT is not Base64 of PEM certificates');
+}
+
+const decodePem = (text: string) =>
+  text.includes('-----BEGIN') ? text : Buffer.from(text, 'base64').toString();
+
+const splitList = (text: string | undefined) => text?.split(/[\s,]+/).filter(Boolean) ?? [];
+
+const wrongVariable = (message: string) =>
+  new KindlingError('KND_ACTION_VARIABLES', `image2disk: ${message}`);
+
+/** The same object without the keys that have no value. */
+function given<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const kept = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(kept) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}
