@@ -34,15 +34,22 @@ export const fdeDmv = defineAction({
         'PCRs (SHA-256 bank) that must be as they are now for the TPM to give the key out. The systems of EMF fill PCR 15 once they have it',
     },
     DEST_DISK: { type: 'absolute-path', description: 'The disk; without it the target disk' },
+    KINDLING_OTHER_DISKS: {
+      type: 'choice',
+      choices: ['use', 'leave'],
+      default: 'use',
+      description: 'Whether other disks of the machine that are empty become the volume group lvmvg',
+    },
     ...ESCROW_PARAMETERS,
   },
   notes: [
     'Partitions as the boot module of the image expects them: 1 esp, 2 rootfs, 3 edge_persistent, 4 hashmap_a, 5 hashmap_b, 6 rootfs_b, 7 roothash, 8 swap, then 9 reserved, 10 lvm; with encryption 9 tep, 10 reserved, 11 lvm. The root hash is in `part_a_roothash` on partition 7.',
     'Encryption: LUKS2 with two key slots. Slot 0 is a random key that the TPM keeps where EMF’s initramfs looks for it; slot 1 is the recovery key, which must have been accepted by KINDLING_ESCROW_URL before anything is written. Everything that passed through «reserved» is overwritten at the end. The `full` profile of the Micro-OS has the tools.',
-    'Any disk name; resumable: a journal on the disk says how far it was, the TPM has the key. Other disks of the machine that are empty become the volume group lvmvg. The second slot stays empty. Everything that changes the root must come before this action.',
+    'Any disk name; resumable: a journal on the disk says how far it was, the TPM has the key. Other disks of the machine that are empty become the volume group lvmvg, unless KINDLING_OTHER_DISKS says leave. The second slot stays empty. Everything that changes the root must come before this action.',
   ],
   async run(variables, context) {
-    const disks = await findInstalledDisk(context, variables);
+    const { disk, others } = await findInstalledDisk(context, variables);
+    const disks = { disk, others: variables.KINDLING_OTHER_DISKS === 'use' ? others : [] };
     return variables.ENABLE_ONLY_DMVERITY
       ? sealMicrovisor(disks, variables.LVM_SIZE, context)
       : encryptMicrovisor(disks, variables, context);

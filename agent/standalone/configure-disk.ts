@@ -32,6 +32,9 @@ export async function configureDisk(
     await runStep(installation, 'fde_dmv', {
       ENABLE_ONLY_DMVERITY: String(!entry.seal.isEncrypted),
       LVM_SIZE: String(entry.seal.lvmGigabytes),
+      // Disks outside the plan stay as they are; those that were erased for this machine are its own.
+      KINDLING_OTHER_DISKS: entry.wipeOthers ? 'use' : 'leave',
+      KINDLING_ESCROW: 'none', // there is no server to leave a recovery key at
     });
   }
 }

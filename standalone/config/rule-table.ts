@@ -136,6 +136,10 @@ export const RULES = {
   DISK402: { severity: 'error', meaning: 'The disk selector is well-formed and can match something.' },
   IMG501: { severity: 'error', meaning: 'image names a file or URL, and its SHA-256 is 64 hex digits.' },
   IMG502: { severity: 'error', meaning: 'verity and encryption are asked for only with profile emt.' },
+  IMG503: {
+    severity: 'warning',
+    meaning: 'A disk that is encrypted from a stick has no recovery key: only the machine’s TPM opens it.',
+  },
 } as const satisfies Record<string, Rule>;
 
 export type RuleCode = keyof typeof RULES;

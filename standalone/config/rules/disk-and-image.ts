@@ -1,7 +1,7 @@
 import type { Report } from '../issue.ts';
 import type { Config } from '../schema.ts';
 
-/** DISK402, IMG501, IMG502: what can be said about disk and image before a machine is there. */
+/** DISK402, IMG501–IMG503: what can be said about disk and image before a machine is there. */
 export function checkDiskAndImage(config: Config, report: Report): void {
   const { disk, image, install } = config;
   for (const key of ['minSizeGiB', 'maxSizeGiB'] as const) {
@@ -49,5 +49,9 @@ export function checkDiskAndImage(config: Config, report: Report): void {
   if (image.protection !== undefined && image.protection !== 'none' && image.profile !== 'emt') {
     const message = `${image.protection} needs profile emt: only its images have a place for it`;
     report('IMG502', ['image', 'protection'], message);
+  }
+  if (image.protection === 'encryption') {
+    const message = 'no recovery key is kept: without the machine’s own TPM the disk cannot be opened';
+    report('IMG503', ['image', 'protection'], message);
   }
 }

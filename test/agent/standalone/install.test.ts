@@ -178,7 +178,12 @@ describe('installing from a stick', () => {
       'boot-order',
     ]);
     expect(calls[3]?.variables).toMatchObject({ DEST_DISK: '/dev/state', DEST_PATH: '/k3s' });
-    expect(calls[4]?.variables).toEqual({ ENABLE_ONLY_DMVERITY: 'true', LVM_SIZE: '20' });
+    expect(calls[4]?.variables).toEqual({
+      ENABLE_ONLY_DMVERITY: 'true',
+      LVM_SIZE: '20',
+      KINDLING_OTHER_DISKS: 'leave',
+      KINDLING_ESCROW: 'none',
+    });
   });
 
   test('a volume group is made before the disk is held back, because that writes the table', async () => {

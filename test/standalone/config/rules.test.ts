@@ -906,6 +906,12 @@ const CASES: Case[] = [
     good: [image({ profile: 'emt', protection: 'encryption' }), image({ protection: 'none' })],
     bad: [[image({ protection: 'verity' }), 'image.protection', /needs profile emt/]],
   },
+  {
+    code: 'IMG503',
+    severity: 'warning',
+    good: [image({ profile: 'emt', protection: 'verity' })],
+    bad: [[image({ profile: 'emt', protection: 'encryption' }), 'image.protection', /no recovery key/]],
+  },
 ];
 
 /** What needs the machine itself: the disk engine’s tests have it. */
