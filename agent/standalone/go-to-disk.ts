@@ -12,8 +12,10 @@ const LATELY_MS = 10 * 60_000;
 /** Makes the machine's next start go to the disk: by the firmware's list under UEFI, by the stick's own loader under BIOS. */
 export async function startFromDisk(installation: Installation, disk: Disk): Promise<void> {
   const { inventory, say, stick, run } = installation;
-  await runStep(installation, 'boot-order', { DEST_DISK: disk.path });
-  if (inventory.firmware.kind !== 'bios') return;
+  if (inventory.firmware.kind !== 'bios') {
+    await runStep(installation, 'boot-order', { DEST_DISK: disk.path });
+    return;
+  }
   try {
     await startDiskNext(disk, stick.bootPath, run);
     say('a BIOS that starts the stick again is sent on to the disk');

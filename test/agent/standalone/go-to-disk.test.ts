@@ -66,7 +66,8 @@ describe('an installed machine that starts from the stick again', () => {
   });
 
   test('under BIOS, says so if the stick cannot be told to go on to the disk', async () => {
-    const { said } = await again({}, 'bios');
+    const { said, actions } = await again({}, 'bios');
+    expect(actions).toEqual([]);
     expect(said).toContain('take the stick out before the next start');
   });
 });

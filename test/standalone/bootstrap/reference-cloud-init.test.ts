@@ -107,7 +107,7 @@ test('order of files: certificates, the template’s, etcd proxy, config.yaml la
   const certificate = new X509Certificate(certificates[0]?.content ?? '');
   expect(certificate.subject).toBe('CN=kubernetes');
   expect(certificate.ca).toBe(true);
-});
+}, 60_000); // three RSA key pairs
 
 test('a cloud provider goes to kubelet and controller manager; false leaves disable-cloud-controller out', () => {
   const serverConfig = { cloudProviderName: 'external', disableCloudController: false };

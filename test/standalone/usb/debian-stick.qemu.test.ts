@@ -63,7 +63,7 @@ beforeAll(async () => {
   stick = await buildTestStick(folder, CONFIG, secureBoot);
 });
 
-const WAIT = { timeoutMs: 300_000, failOn: /KINDLING-FATAL/ };
+const WAIT = { timeoutMs: 480_000, failOn: /KINDLING-FATAL/ };
 
 /** Boots a machine with the stick in, follows it to the end of its first boot, and says what it was seen to be. */
 async function installAndStart(
@@ -126,7 +126,7 @@ describe('a stick makes a running node of a real Debian, without a network', () 
     expect(await stickFile(medium, `logs/${A}-first-boot.log`)).toContain('Cloud-init v.');
     const status = JSON.parse(await stickFile(medium, `status/${A}.json`));
     expect(status).toMatchObject({ state: 'installed', serial: 'NODE-A', disk: 'TARGET' });
-  }, 480_000);
+  }, 900_000);
 
   test('on virtio under BIOS, which starts the stick first: its loader goes on to the disk', async () => {
     const { checks, cluster, report, medium } = await installAndStart('node-b', 'virtio', {
@@ -139,5 +139,5 @@ describe('a stick makes a running node of a real Debian, without a network', () 
     expect(log).toContain('installed on TARGET; next: reboot');
     // What the stick knows of the first machine is still there.
     expect(await stickFile(medium, `status/${A}-first-boot.json`)).toContain('192.0.2.10/24');
-  }, 480_000);
+  }, 900_000);
 });

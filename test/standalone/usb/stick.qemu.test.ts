@@ -37,7 +37,7 @@ nodes:
       network: [{address: 192.0.2.20/24, gateway: 192.0.2.1}]
     install: {confirm: none}
   - match: {serial: NODE-C}
-    disk: {bus: nvme, wipeOthers: true}
+    disk: {serial: C1, wipeOthers: true}
     operatingSystem: {hostname: node-c, network: [{address: 192.0.2.30/24, gateway: 192.0.2.1}]}
     install: {confirm: key, after: reboot}
 `;
@@ -50,7 +50,7 @@ beforeAll(async () => {
   stick = await buildTestStick(folder, CONFIG, secureBoot);
 });
 
-const WAIT = { timeoutMs: 240_000, failOn: /KINDLING-FATAL/ };
+const WAIT = { timeoutMs: 480_000, failOn: /KINDLING-FATAL/ };
 const FATAL = /KINDLING-FATAL \{.*"uptime":[\d.]+\}/;
 const SEED = '/var/lib/cloud/seed/nocloud';
 const STICK: DiskSpec = { bus: 'usb', removable: true, bootIndex: 1 };
@@ -75,7 +75,7 @@ async function cannotStart(disk: DiskFile): Promise<boolean> {
 async function tryAgain(machine: Machine, pattern: RegExp): Promise<string> {
   const after = machine.console.mark();
   machine.console.type('r');
-  return (await machine.console.waitFor(pattern, { timeoutMs: 240_000, after })).line;
+  return (await machine.console.waitFor(pattern, { timeoutMs: 480_000, after })).line;
 }
 
 describe('one stick', () => {
@@ -101,7 +101,7 @@ describe('one stick', () => {
         ],
       });
       const small = machine.disks[1] as DiskFile;
-      const tooSmall = await machine.console.waitFor(FATAL, { timeoutMs: 240_000 });
+      const tooSmall = await machine.console.waitFor(FATAL, { timeoutMs: 480_000 });
       expect(tooSmall.line).toContain('KND_IMAGE_TOO_LARGE');
       expect(await cannotStart(small)).toBe(true);
       const status = JSON.parse(await stickFile(damaged, `status/${identity.uuid}.json`));
@@ -120,7 +120,7 @@ describe('one stick', () => {
       await tryAgain(machine, /image2disk: writing the image \d+ %/);
       const after = machine.console.mark();
       await unplug(machine, 'stick1');
-      const lost = await machine.console.waitFor(FATAL, { timeoutMs: 60_000, after });
+      const lost = await machine.console.waitFor(FATAL, { timeoutMs: 240_000, after });
       expect(lost.line).toContain('KND_STICK_LOST');
       expect(await cannotStart(disk)).toBe(true);
 
@@ -143,7 +143,7 @@ describe('one stick', () => {
     await machine.waitForPowerOff();
     expect(await installedFile(disk, TARGET_ROOT, `${SEED}/user-data`)).toContain('hostname: node-a');
     expect(await installedFile(disk, TARGET_ROOT, `${SEED}/network-config`)).toContain('192.0.2.10/24');
-  }, 480_000);
+  }, 900_000);
 
   test('installs to SATA under BIOS, switches off, and starts the disk at every later start with the stick still in', async () => {
     const other = dataDisk('node-b-data.img');
@@ -172,7 +172,7 @@ describe('one stick', () => {
     await machine.console.waitFor(/KINDLING-ALREADY-INSTALLED/, WAIT);
     await machine.console.waitFor(/^TARGET-UP$/, WAIT);
     await machine.waitForPowerOff();
-  }, 480_000);
+  }, 900_000);
 
   test('waits for a key, erases the other disks where that was asked for, and starts the disk under UEFI with the stick still in', async () => {
     const other = dataDisk('node-c-data.img');
@@ -202,7 +202,7 @@ describe('one stick', () => {
     await machine.console.waitFor(/KINDLING-ALREADY-INSTALLED/, WAIT);
     await machine.console.waitFor(/^TARGET-UP$/, WAIT);
     await machine.waitForPowerOff();
-  }, 480_000);
+  }, 900_000);
 
   test('installs a machine that nothing names with the default, after a countdown', async () => {
     await using machine = await bootMachine({
@@ -231,7 +231,7 @@ describe('one stick', () => {
     for (const secret of ['c2VjcmV0LW9mLXRoZS1ub2Rl', 'secret-of-the-node']) {
       expect(bytes.includes(secret)).toBe(false);
     }
-  }, 300_000);
+  }, 900_000);
 });
 
 /** Where the image lies in the payload, as the manifest says. */
