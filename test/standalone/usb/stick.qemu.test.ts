@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DiskFile } from '../../../lab/qemu/disk-file.ts';
 import { bootMachine, type Machine } from '../../../lab/qemu/machine.ts';
-import type { DiskSpec, SmbiosSpec } from '../../../lab/qemu/machine-spec.ts';
+import type { DiskSpec, MachineSpec, SmbiosSpec } from '../../../lab/qemu/machine-spec.ts';
 import { insertImage, plugScsiDisk, plugStick, unplug } from './hot-plug.ts';
 import { snakeoilKeys } from './snakeoil.ts';
 import { makeTargetImage, TARGET_ROOT } from './target-image.ts';
@@ -66,6 +66,13 @@ function dataDisk(name: string): string {
   return file;
 }
 
+function emptyDisk(name: string): DiskFile {
+  const file = join(folder, name);
+  writeFileSync(file, '');
+  truncateSync(file, 256 * MIB);
+  return new DiskFile(file);
+}
+
 /** Neither boot code nor a table: no firmware starts from it. */
 async function cannotStart(disk: DiskFile): Promise<boolean> {
   return (await disk.read(0, 1024)).every((byte) => byte === 0);
@@ -87,9 +94,7 @@ describe('one stick', () => {
     const image = startBytes + (await imageOffset(damaged, startBytes));
     const byte = await damaged.read(image + 3_000_000, 1);
     await damaged.write(image + 3_000_000, Buffer.from([(byte[0] ?? 0) ^ 1]));
-    const disk = new DiskFile(join(folder, 'node-a.img'));
-    writeFileSync(disk.path, '');
-    truncateSync(disk.path, 256 * MIB);
+    const disk = emptyDisk('node-a.img');
     const identity = smbios('NODE-A', 'a');
     {
       await using machine = await bootMachine({
@@ -174,34 +179,38 @@ describe('one stick', () => {
     await machine.waitForPowerOff();
   }, 900_000);
 
-  test('waits for a key, erases the other disks where that was asked for, and starts the disk under UEFI with the stick still in', async () => {
+  test('waits for a key, erases the other disks where that was asked for, and sends a UEFI that has lost its list on to the disk', async () => {
     const other = dataDisk('node-c-data.img');
     const before = await hashOfDisk(other);
-    await using machine = await bootMachine({
+    const target = emptyDisk('node-c.img');
+    const spec: MachineSpec = {
       firmware: 'ovmf',
       memoryMb: 768,
       smbios: smbios('NODE-C', 'c'),
       disks: [
         { ...STICK, file: stick },
-        { bus: 'nvme', size: '256M', serial: 'C1', bootIndex: 2 },
+        { bus: 'nvme', file: target.path, serial: 'C1', bootIndex: 2 },
         { bus: 'sata', file: other, serial: 'DATA' },
       ],
-    });
-    await machine.console.waitFor(/press Enter to go on, or switch the machine off/, WAIT);
-    expect(machine.console.text).toMatch(/erase .*destroys everything on .*serial DATA/);
-    expect(await hashOfDisk(other)).toBe(before);
-    machine.console.type('\n');
-    await machine.console.waitFor(/KINDLING-INSTALLED .*"disk":"C1"/, WAIT);
-    await machine.console.waitFor(/^TARGET-UP$/, WAIT);
-    await machine.waitForPowerOff();
-    const target = machine.disks[1] as DiskFile;
+    };
+    {
+      await using machine = await bootMachine(spec);
+      await machine.console.waitFor(/press Enter to go on, or switch the machine off/, WAIT);
+      expect(machine.console.text).toMatch(/erase .*destroys everything on .*serial DATA/);
+      expect(await hashOfDisk(other)).toBe(before);
+      machine.console.type('\n');
+      await machine.console.waitFor(/KINDLING-INSTALLED .*"disk":"C1"/, WAIT);
+      await machine.console.waitFor(/^TARGET-UP$/, WAIT);
+      await machine.waitForPowerOff();
+    }
     expect(await installedFile(target, TARGET_ROOT, `${SEED}/user-data`)).toContain('hostname: node-c');
     expect((await new DiskFile(other).read(0, MIB)).every((byte) => byte === 0)).toBe(true);
 
-    await machine.powerOn(); // QEMU's boot index makes the firmware start the stick first again
-    await machine.console.waitFor(/KINDLING-ALREADY-INSTALLED/, WAIT);
-    await machine.console.waitFor(/^TARGET-UP$/, WAIT);
-    await machine.waitForPowerOff();
+    // Another machine to QEMU: its variables are new, and so its boot index puts the stick first.
+    await using forgetful = await bootMachine(spec);
+    await forgetful.console.waitFor(/KINDLING-ALREADY-INSTALLED/, WAIT);
+    await forgetful.console.waitFor(/^TARGET-UP$/, WAIT);
+    await forgetful.waitForPowerOff();
   }, 900_000);
 
   test('installs a machine that nothing names with the default, after a countdown', async () => {
