@@ -1,5 +1,6 @@
 import { isMap, isScalar, isSeq, LineCounter, type ParsedNode, parseDocument } from 'yaml';
 import { CLOUD_CONFIG_KEYS } from './cloud-config-keys.ts';
+import { checkAgainstSchema, type JsonSchema, type Strictness } from './json-schema.ts';
 
 /** First lines by which cloud-init tells what user data is. */
 const HEADERS = [
@@ -14,14 +15,18 @@ const HEADERS = [
 ];
 
 /** What is wrong with user data, each with its line; cloud-init itself would say so only after the first boot, or not at all. */
-export function checkUserData(text: string): string[] {
+export function checkUserData(
+  text: string,
+  schema?: JsonSchema,
+  strictness: Strictness = 'lenient',
+): string[] {
   const firstLine = text.split('\n', 1)[0] ?? '';
   if (!HEADERS.some((header) => firstLine.startsWith(header))) {
     return [
       `line 1: "${firstLine.slice(0, 40)}" is no header that cloud-init knows; a cloud-config starts with #cloud-config`,
     ];
   }
-  return firstLine.trimEnd() === '#cloud-config' ? checkCloudConfig(text) : [];
+  return firstLine.trimEnd() === '#cloud-config' ? checkCloudConfig(text, schema, strictness) : [];
 }
 
 /** Network configuration: version 1 or 2, bare or below «network». */
@@ -50,7 +55,7 @@ function parse(text: string): { problems: string[]; root: unknown } {
   };
 }
 
-function checkCloudConfig(text: string): string[] {
+function checkCloudConfig(text: string, schema: JsonSchema | undefined, strictness: Strictness): string[] {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });
   const at = (node: unknown) => {
@@ -64,11 +69,16 @@ function checkCloudConfig(text: string): string[] {
   }
   if (document.contents === null) return [];
   if (!isMap(document.contents)) return ['the cloud-config is not a mapping'];
-  return document.contents.items.flatMap(({ key, value }) => {
+  const problems = document.contents.items.flatMap(({ key, value }) => {
     const name = isScalar(key) ? String(key.value) : '';
     if (!CLOUD_CONFIG_KEYS.has(name)) return [`${at(key)}cloud-init knows no "${name}"`];
     return checkModule(name, value, at);
   });
+  // Our own rules say it better; what they let through, the schema has the last word on.
+  if (problems.length > 0 || !schema) return problems;
+  return checkAgainstSchema(schema, document.toJS(), strictness).map(
+    ({ path, message }) => `${at(document.getIn(path, true))}${path.join('.')}: ${message}`,
+  );
 }
 
 const LISTS = [

@@ -7,6 +7,7 @@ import { findTargetFilesystem, type TargetFilesystem } from '../disks/target-fil
 import { mountFilesystem } from '../mounts/mount.ts';
 import { placeFile } from '../target-root/place-file.ts';
 import { checkMetaData, checkNetworkConfig, checkUserData } from './check-user-data.ts';
+import { loadCloudInitSchema } from './cloud-init-schema.ts';
 import { seedFiles } from './seed-files.ts';
 
 export const cloudInit = defineAction({
@@ -50,11 +51,12 @@ export const cloudInit = defineAction({
   },
   notes: [
     'Mutable systems get a NoCloud seed in `/var/lib/cloud/seed/nocloud`; immutable ones the same data inline in `/etc/cloud/cloud.cfg.d/99-kindling.cfg`, one file, because of two files with a `runcmd` cloud-init reads only the one that sorts last.',
-    'The configuration is checked before it is written: header, YAML, names of modules, and the shapes of `write_files`, `runcmd`, `users`. On immutable systems it must be in place before `fde_dmv` seals the root.',
+    'The configuration is checked before it is written: header, YAML, names of modules, and everything cloud-init’s own schema says (that of Debian 12, which the Micro-OS carries); each mistake with its line, its path and a message. Names below a module that this version does not know are only warned about: the target’s may be newer. On immutable systems it must be in place before `fde_dmv` seals the root.',
   ],
   async run(variables, context) {
+    const schema = await loadCloudInitSchema();
     const problems = [
-      ...checkUserData(variables.USER_DATA).map((problem) => `USER_DATA ${problem}`),
+      ...checkUserData(variables.USER_DATA, schema).map((problem) => `USER_DATA ${problem}`),
       ...(variables.NETWORK_CONFIG ? checkNetworkConfig(variables.NETWORK_CONFIG) : []).map(
         (problem) => `NETWORK_CONFIG ${problem}`,
       ),
@@ -64,6 +66,10 @@ export const cloudInit = defineAction({
     ];
     if (problems.length > 0) {
       throw new KindlingError('KND_CLOUD_INIT_INVALID', problems.join('; '), { evidence: { problems } });
+    }
+    // The target may have a newer cloud-init than the schema is of: what that does not know is worth a word, not a refusal.
+    for (const doubt of checkUserData(variables.USER_DATA, schema, 'strict')) {
+      context.log('warn', `USER_DATA ${doubt}`);
     }
     const target = await findTargetFilesystem(context, variables.DEST_DISK, variables.KINDLING_DISK);
     const mounted = await mountFilesystem(context, target.device, {

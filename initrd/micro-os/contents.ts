@@ -33,6 +33,11 @@ export const TOOLS: Record<Profile, readonly Tools[]> = {
       files: ['sbin/mkfs.fat', 'sbin/mkfs.vfat'],
       reason: 'makes EFI system partitions and CIDATA seeds',
     },
+    {
+      package: 'cloud-init',
+      files: ['usr/lib/python3/dist-packages/cloudinit/config/schemas/schema-cloud-config-v1.json'],
+      reason: 'its schema: user-data is checked before it is written (decision 054)',
+    },
     { package: 'efibootmgr', files: ['bin/efibootmgr'], reason: 'boot order of UEFI machines, by hand' },
     { package: 'hdparm', files: ['sbin/hdparm'], reason: 'secure erase of ATA disks' },
     {
