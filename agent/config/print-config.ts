@@ -1,11 +1,12 @@
 import { loadConfig } from './load-config.ts';
 import type { ResolvedConfig, SettingName } from './resolve-config.ts';
+import { withServerDefaults } from './server-defaults.ts';
 import { SETTINGS, type Setting } from './settings.ts';
 
 /** `kindling-agent config`: the effective config and where each value came from; `--json` for machines. */
 export async function printConfig(args: string[]): Promise<number> {
   const isJson = args.includes('--json');
-  const resolved = loadConfig(args.filter((argument) => argument !== '--json'));
+  const resolved = withServerDefaults(loadConfig(args.filter((argument) => argument !== '--json')));
   process.stdout.write(
     isJson ? `${JSON.stringify(configAsRows(resolved), null, 2)}\n` : configAsTable(resolved),
   );
@@ -45,5 +46,5 @@ function display(value: unknown): string {
 function mask(setting: Setting<unknown>, value: unknown): unknown {
   if (value === undefined) return undefined;
   if (setting.isSecret) return '********';
-  return typeof value === 'string' ? value.replace(/\/\/[^/@\s]+@/, '//********@') : value;
+  return typeof value === 'string' ? value.replace(/^(\w+:\/\/)?[^/@\s]+@/, '$1********@') : value;
 }

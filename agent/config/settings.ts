@@ -6,6 +6,7 @@ import {
   oneOf,
   type ParseValue,
   port,
+  proxyAddress,
   text,
   url,
   yesOrNo,
@@ -167,7 +168,7 @@ export const SETTINGS = {
     flags: ['http-proxy'],
     kernel: ['http_proxy', 'HTTP_PROXY'],
     env: ['http_proxy', 'HTTP_PROXY'],
-    parse: text,
+    parse: proxyAddress,
     whenEmpty: 'none',
   }),
   httpsProxy: setting({
@@ -175,7 +176,7 @@ export const SETTINGS = {
     flags: ['https-proxy'],
     kernel: ['https_proxy', 'HTTPS_PROXY'],
     env: ['https_proxy', 'HTTPS_PROXY'],
-    parse: text,
+    parse: proxyAddress,
     whenEmpty: 'none',
   }),
   noProxy: setting({

@@ -50,6 +50,14 @@ export const url: ParseValue<string> = (value, name) => {
   return value.replace(/\/+$/, '');
 };
 
+/** `http://[user:password@]host:port`, or without the scheme. The value is not repeated in the error: it may hold a password. */
+export const proxyAddress: ParseValue<string> = (value, name) => {
+  const address = value.includes('://') ? value : `http://${value}`;
+  const isUsable = URL.canParse(address) && new URL(address).protocol === 'http:' && !/\s/.test(value);
+  if (isUsable) return value;
+  throw new KindlingError('KND_CONFIG_INVALID', `${name} must be a proxy such as http://proxy.example:3128`);
+};
+
 /** `worker_id` and friends go over the wire byte for byte; only their presence is checked. */
 export const macAddress: ParseValue<string> = (value, name) => {
   if (!/^([0-9a-fA-F]{2}[-:]){5}[0-9a-fA-F]{2}$/.test(value)) throw invalid(name, value, 'a MAC address');

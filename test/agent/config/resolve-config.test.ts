@@ -131,5 +131,17 @@ describe('the agent’s config', () => {
     expect(table).not.toContain('user:pass');
     expect(table).toContain('http://********@proxy.site.example:911');
     expect(table).toMatch(/registryPassword +\*{8} +--registry-password/);
+    const bare = configAsTable(resolve(['--https-proxy=user:pass@proxy.example:3128'], '', ''));
+    expect(bare).toMatch(/httpsProxy +\*{8}@proxy\.example:3128 /);
+  });
+
+  it('refuses a proxy that is none, without repeating what may be a password', () => {
+    const flagged = () => resolve(['--https-proxy=ftp://user:hunter2@proxy'], '', '');
+    expect(flagged).toThrowError(expect.objectContaining({ code: 'KND_CONFIG_INVALID' }));
+    expect(flagged).not.toThrowError(/hunter2/);
+    const { config, warnings } = resolve([], 'https_proxy=http://user:hunter2@[proxy', '');
+    expect(config.httpsProxy).toBeUndefined();
+    expect(warnings.join()).toMatch(/^https_proxy must be a proxy/);
+    expect(warnings.join()).not.toContain('hunter2');
   });
 });
