@@ -32,6 +32,9 @@ export class Credentials {
   readonly projectId: string;
   readonly #options: CredentialsOptions;
   readonly #keycloak: Endpoint;
+  /** What onboarding gave. */
+  readonly #ownGrant: Grant;
+  /** What the next token is asked for with: our own grant, or the refresh token that came with the last one. */
   #grant: Grant;
   #token: AccessToken | undefined;
   #expiresAt = 0;
@@ -41,6 +44,7 @@ export class Credentials {
   constructor(options: CredentialsOptions, grant: Grant) {
     this.#options = options;
     this.#keycloak = parseEndpoint(options.keycloak, options.tls);
+    this.#ownGrant = grant;
     this.#grant = grant;
     this.projectId = options.projectId;
   }
@@ -99,9 +103,26 @@ export class Credentials {
   }
 
   async #fetchTokens(): Promise<void> {
-    const { network } = this.#options;
-    this.#accept(await requestAccessToken(network, this.#keycloak, this.#grant));
+    this.#accept(await this.#requestToken());
     await this.#fetchReleaseToken();
+  }
+
+  /**
+   * A refresh token may end before the access token does (Keycloak: half an hour without use). The person's own grant, which is
+   * held in memory only, still works then; the server would not let the node onboard a second time.
+   */
+  async #requestToken(): Promise<AccessToken> {
+    const { network } = this.#options;
+    try {
+      return await requestAccessToken(network, this.#keycloak, this.#grant);
+    } catch (error) {
+      const isWorthAnother =
+        this.#grant !== this.#ownGrant && error instanceof KindlingError && areCredentialsGone(error);
+      if (!isWorthAnother) throw error;
+      const token = await requestAccessToken(network, this.#keycloak, this.#ownGrant).catch(() => undefined);
+      if (!token) throw error;
+      return token;
+    }
   }
 
   // Without it the agent can still onboard, report and write images from public places: not worth stopping for.

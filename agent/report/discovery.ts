@@ -25,9 +25,20 @@ export async function reportDiscovery(
   });
   if (response.status === 404) return undefined;
   if (response.status !== 200) throw httpStatusError(endpoint, what, response.status);
-  const { nodeId } = JSON.parse(response.body) as { nodeId?: unknown };
-  if (typeof nodeId !== 'string') {
-    throw new KindlingError('KND_SERVER_PROTOCOL', `${what}: the server’s answer holds no nodeId`);
+  return readNodeId(response.body);
+}
+
+/** A gateway or a sign-in page of the network may answer in the server's place: that goes away, so it is asked again. */
+function readNodeId(body: string): string {
+  try {
+    const { nodeId } = JSON.parse(body) as { nodeId?: unknown };
+    if (typeof nodeId === 'string') return nodeId;
+  } catch {
+    // no JSON at all: said below
   }
-  return nodeId;
+  throw new KindlingError(
+    'KND_SERVER_PROTOCOL',
+    'the discovery report: the server’s answer holds no nodeId',
+    { retryable: true },
+  );
 }

@@ -19,7 +19,9 @@ export interface WorkLoopOptions extends Omit<ActionSurroundings, 'server'> {
 /** Asks for work and does it, one action after another, until an action hands the machine over. */
 export async function workUntilHandOver(options: WorkLoopOptions): Promise<HandOver | undefined> {
   const { server, signal, onIdle, isOnce, pollIntervalMs } = options;
+  const pauseBetweenAsks = () => pause(pollIntervalMs * (0.85 + Math.random() * 0.3), signal);
   let actionsDone = 0;
+  let last: string | undefined;
   let hasSucceeded = false;
   for (;;) {
     const work = await retryUntilItWorks(
@@ -40,6 +42,10 @@ export async function workUntilHandOver(options: WorkLoopOptions): Promise<HandO
       },
     );
     if (work) {
+      // A server that gives the same action again at once, whatever it is told about it, must not keep us spinning.
+      const action = JSON.stringify([work.workflowId, work.taskId, work.actionId]);
+      if (action === last) await pauseBetweenAsks();
+      last = action;
       const performed = await performAction(work, options);
       if (performed) actionsDone += 1;
       hasSucceeded = performed?.state === 'success';
@@ -49,6 +55,7 @@ export async function workUntilHandOver(options: WorkLoopOptions): Promise<HandO
     if (hasSucceeded && options.whenDone) return options.whenDone;
     if (isOnce && actionsDone > 0) return undefined;
     onIdle(actionsDone);
-    await pause(pollIntervalMs * (0.85 + Math.random() * 0.3), signal);
+    last = undefined;
+    await pauseBetweenAsks();
   }
 }

@@ -62,6 +62,22 @@ describe('interactive onboarding', () => {
     expect(screen.screen).not.toContain('correct-horse');
   });
 
+  it('goes on with the person’s word when the refresh token has ended, because the server onboards a node only once', async () => {
+    keycloak.takesRefreshToken = false;
+    tink.isWorkflowThere = false;
+    const { ended, executed } = start();
+    await signIn(screen, 'operator', 'correct-horse');
+    await until(() => tink.polls > 0, 'a question for work');
+    manager.rows = [rows.already];
+    keycloak.revokeAll();
+    tink.isWorkflowThere = true;
+    await ended;
+    expect(executed).toEqual(['reboot']);
+    expect(keycloak.forms.map((form) => form['grant_type'])).toContain('refresh_token');
+    expect(keycloak.forms.at(-1)?.['grant_type']).toBe('password');
+    expect(manager.createNodes).toHaveLength(1);
+  });
+
   it('trap 3: asks the server again when the project id is empty', async () => {
     manager.createNodesAnswers = ['', 'project-1'];
     const { ended } = start();

@@ -1,5 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { pause } from '../../agent/system/wait.ts';
 import { ActionStatusRequest_StateType as StateType } from '../../protocol/generated/tink-current_pb.js';
 import { State } from '../../protocol/generated/tink-legacy_pb.js';
 import { Agents, until } from './reference/agents.ts';
@@ -155,6 +156,20 @@ describe('a current workflow server', () => {
     };
     const { ended } = start();
     await ended;
+    expect(tink.isDone).toBe(true);
+  });
+
+  it('that gives an action and then does not know it, over and over, is asked at the pace of the polls', async () => {
+    tink.onReport = () => {
+      throw Object.assign(new Error('gone'), { code: status.NOT_FOUND, details: 'action not found' });
+    };
+    const running = start({ flags: { 'poll-interval': '100ms' } });
+    await until(() => tink.reports.length >= 1, 'a report');
+    const asked = tink.requests.length;
+    await pause(500);
+    expect(tink.requests.length - asked).toBeLessThanOrEqual(8);
+    tink.onReport = () => {};
+    await running.ended;
     expect(tink.isDone).toBe(true);
   });
 

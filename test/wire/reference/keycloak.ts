@@ -23,6 +23,8 @@ export interface Keycloak {
   users: Record<string, string>;
   clients: Record<string, string>;
   givesRefreshToken: boolean;
+  /** False: refresh tokens have ended. */
+  takesRefreshToken: boolean;
   /** Seconds added to iat and exp: a server whose clock is not ours. */
   clockOffsetSeconds: number;
   /** Bodies posted to /v1/logs, with their headers. */
@@ -46,6 +48,7 @@ export async function startKeycloak(certificate?: Certificate): Promise<Keycloak
     users: { operator: 'correct horse'.replace(' ', '') },
     clients: { 'edgenode-1': 'secret' },
     givesRefreshToken: true,
+    takesRefreshToken: true,
     clockOffsetSeconds: 0,
     logs: [],
     logFailures: [],
@@ -101,7 +104,7 @@ async function giveToken(keycloak: Keycloak, body: string, response: ServerRespo
   const isGood =
     (grant_type === 'client_credentials' && keycloak.clients[client_id] === client_secret) ||
     (grant_type === 'password' && password !== undefined && keycloak.users[username] === password) ||
-    (grant_type === 'refresh_token' && refresh_token === 'refresh-me');
+    (grant_type === 'refresh_token' && refresh_token === 'refresh-me' && keycloak.takesRefreshToken);
   if (!isGood) {
     response.writeHead(401, { 'content-type': 'application/json' });
     response.end('{"error":"invalid_grant","error_description":"Invalid user credentials"}');

@@ -43,8 +43,8 @@ export class TinkLegacyServer {
     server.addService(serviceDefinition(WorkflowService), {
       getWorkflowContexts: (call) => {
         this.polls += 1;
-        if (!this.#isAllowed(call.metadata)) return call.destroy(unauthenticated());
-        if (call.request.workerId === '') return call.destroy(invalid('invalid workflow id'));
+        if (!this.#isAllowed(call.metadata)) return void call.emit('error', unauthenticated());
+        if (call.request.workerId === '') return void call.emit('error', invalid('invalid workflow id'));
         const index = this.#current();
         const current = index === undefined ? undefined : this.actions[index];
         const isOver = this.states.some((state) => state === State.FAILED || state === State.TIMEOUT);
