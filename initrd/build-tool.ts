@@ -8,6 +8,8 @@ const PACKAGE_OF: Record<string, string> = {
   'dpkg-deb': 'dpkg',
   gcc: 'gcc and libc6-dev',
   nm: 'binutils',
+  openssl: 'openssl',
+  sbsign: 'sbsigntool',
   strip: 'binutils',
 };
 

@@ -8,6 +8,8 @@ export interface BootScriptSettings {
   initramfsUrl: string;
   /** Small signed archive of CA certificates and settings; absent when they are baked into the initramfs. */
   configArchiveUrl?: string;
+  /** The site's loader, which UEFI machines start in place of the bare kernel. */
+  loaderUrl?: string;
   /** host:port of the Tinkerbell server, as the agent reaches it. */
   grpcAuthority: string;
   tinkerbellTls?: boolean;
@@ -39,6 +41,7 @@ export function renderBootScript(settings: BootScriptSettings): string {
     KERNEL_URL: settings.kernelUrl,
     INITRAMFS_URL: settings.initramfsUrl,
     CONFIG_ARCHIVE_URL: settings.configArchiveUrl ?? '',
+    LOADER_URL: settings.loaderUrl ?? '',
     GRPC_AUTHORITY: settings.grpcAuthority,
     TINKERBELL_TLS: String(settings.tinkerbellTls ?? false),
     TINK_WORKER_IMAGE: settings.tinkWorkerImage ?? EMF_TINK_WORKER_IMAGE,
@@ -58,6 +61,12 @@ export function renderBootScript(settings: BootScriptSettings): string {
     );
   }
   return script;
+}
+
+/** The kernel arguments of a boot script without those that only the machine knows: what can be signed. */
+export function fixedKernelArguments(script: string): string {
+  const [, ...words] = (/^imgargs (.*)$/m.exec(script)?.[1] ?? '').split(' ');
+  return words.filter((word) => word !== '' && !word.includes('${') && !word.startsWith('initrd=')).join(' ');
 }
 
 function render(name: string, values: Record<string, string>): string {

@@ -15,6 +15,11 @@ export interface Listener {
   close: () => Promise<void>;
 }
 
+export interface TlsListener extends Listener {
+  /** Connections from now on get this certificate; those that are open go on. */
+  renew: (tls: { key: string; cert: string }) => void;
+}
+
 const HTTP2_PREFACE_START = 'PRI ';
 /** Whoever connects and says nothing is not kept for ever. */
 const FIRST_WORD_TIMEOUT_MS = 20_000;
@@ -23,14 +28,15 @@ const FIRST_WORD_TIMEOUT_MS = 20_000;
  * One port for everything, told apart without a guess: gRPC clients offer only «h2» in the TLS handshake, while
  * everything that also speaks HTTP/1.1 says so. EMF's agents expect Keycloak, gRPC and files all on port 443.
  */
-export function listenTls(
+export async function listenTls(
   protocols: Protocols,
   tls: { key: string; cert: string },
   address: { host: string; port: number },
-): Promise<Listener> {
+): Promise<TlsListener> {
+  const options = { minVersion: 'TLSv1.2' } as const;
   const server = createTlsServer({
     ...tls,
-    minVersion: 'TLSv1.2',
+    ...options,
     handshakeTimeout: FIRST_WORD_TIMEOUT_MS,
     ALPNCallback: ({ protocols: offered }) =>
       offered.includes('http/1.1') ? 'http/1.1' : offered.includes('h2') ? 'h2' : undefined,
@@ -41,7 +47,8 @@ export function listenTls(
   });
   // A port scanner or a client that does not trust our CA: its own log says why.
   server.on('tlsClientError', (_error, socket) => socket.destroy());
-  return listen(server, address);
+  const listener = await listen(server, address);
+  return { ...listener, renew: (renewed) => server.setSecureContext({ ...renewed, ...options }) };
 }
 
 /** The same without TLS, for isolated networks: HTTP/2 connections start with a fixed preface. */

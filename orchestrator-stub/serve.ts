@@ -1,3 +1,4 @@
+import { unwatchFile, watchFile } from 'node:fs';
 import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
 import { toKindlingError } from '../protocol/error.ts';
@@ -9,13 +10,13 @@ import { openTokenSigner } from './credentials/token-signer.ts';
 import { EventBus } from './events/bus.ts';
 import { createGrpcServer } from './grpc/server.ts';
 import { createSiteHttpServer } from './http/site-server.ts';
-import { type Listener, listenPlain, listenTls, type Protocols } from './listener.ts';
+import { type Listener, listenPlain, listenTls, type Protocols, type TlsListener } from './listener.ts';
 import { Enrollment } from './nodes/enrollment.ts';
 import { Nodes } from './nodes/nodes.ts';
 import { Onboarding } from './nodes/onboarding.ts';
 import type { Profile } from './nodes/profile.ts';
 import { Provisioning } from './nodes/provisioning.ts';
-import { openAuthority, type SiteCertificates } from './site/authority.ts';
+import { openAuthority, type SiteCertificates, serverCertificateFile } from './site/authority.ts';
 import { openOperatorPassword, openOperatorToken, openProjectId } from './site/operator-token.ts';
 import { Settings, type SiteSettings } from './site/settings.ts';
 import { openStateFolder } from './site/state-folder.ts';
@@ -74,13 +75,15 @@ export interface Stub {
     /** host:port for gRPC without TLS, when a plain port is open. */
     plainGrpc?: string;
   };
-  /** PEM of the site's CA. */
-  ca: string;
+  /** PEM of the CAs that nodes are to trust. */
+  readonly ca: string;
   /** For «Authorization: Bearer …» on the API. */
   token: string;
   projectId: string;
   close: () => Promise<void>;
 }
+
+const CERTIFICATE_LOOK_MS = 1000;
 
 /** Starts the orchestrator in this process: 1 state  2 parts  3 servers  4 listeners. */
 export async function startStub(options: StubOptions): Promise<Stub> {
@@ -91,7 +94,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
 
   // 1 state
   openStateFolder(stateFolder);
-  const certificates = await openAuthority(stateFolder, options.names ?? []);
+  let certificates = await openAuthority(stateFolder, options.names ?? []);
   const signer = await openTokenSigner(stateFolder, now);
   const operatorToken = openOperatorToken(stateFolder);
   const projectId = openProjectId(stateFolder);
@@ -125,7 +128,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     credentials,
     workflows: () => workflows,
     settings: () => settings.get(),
-    ca: certificates.ca,
+    ca: () => certificates.ca,
     origin: () => ownUrl,
     now,
     onFailure,
@@ -197,7 +200,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     access,
     grants: { signer, credentials, projectId, lifetimeSeconds: options.tokenLifetimeSeconds ?? 3600 },
     releaseToken: options.releaseToken ?? 'anonymous',
-    ca: certificates.ca,
+    ca: () => certificates.ca,
     artefacts: [...(options.artefacts ?? []), join(stateFolder, 'tink-stack')],
     files: [...(options.files ?? []), join(stateFolder, 'files-edge-orch')],
     version: programVersion(),
@@ -209,12 +212,24 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   workflows.start();
   const listeners = await openListeners(options, certificates, { http, grpc: grpc.accept });
   ownUrl = listeners.urls.http;
+  // `kindling build site --rotate tls` makes a new one while we run.
+  const certificateFile = serverCertificateFile(stateFolder);
+  watchFile(certificateFile, { interval: CERTIFICATE_LOOK_MS, persistent: false }, () => {
+    openAuthority(stateFolder, options.names ?? []).then((renewed) => {
+      certificates = renewed;
+      listeners.secure?.renew({ key: renewed.key, cert: renewed.chain });
+      log.info('the server certificate was renewed');
+    }, onFailure);
+  });
   return {
     urls: listeners.urls,
-    ca: certificates.ca,
+    get ca() {
+      return certificates.ca;
+    },
     token: operatorToken,
     projectId,
     close: async () => {
+      unwatchFile(certificateFile);
       workflows.stop();
       await grpc.close();
       await Promise.all(listeners.all.map((listener) => listener.close()));
@@ -227,7 +242,7 @@ async function openListeners(
   options: StubOptions,
   certificates: SiteCertificates,
   protocols: Protocols,
-): Promise<{ urls: Stub['urls']; all: Listener[] }> {
+): Promise<{ urls: Stub['urls']; all: Listener[]; secure: TlsListener | undefined }> {
   const host = options.host ?? '::';
   const name = host === '::' || host === '0.0.0.0' ? 'localhost' : host;
   const port = options.port ?? 8443;
@@ -242,5 +257,5 @@ async function openListeners(
     grpc: `${name}:${(secure ?? plain)?.port}`,
     ...(plain ? { plain: `http://${name}:${plain.port}`, plainGrpc: `${name}:${plain.port}` } : {}),
   };
-  return { urls, all: [secure, plain].filter((listener) => listener !== undefined) };
+  return { urls, secure, all: [secure, plain].filter((listener) => listener !== undefined) };
 }

@@ -340,6 +340,24 @@ export const ERROR_CODES = {
     meaning: 'The agent ended although it never should; init shows its last words and starts it again.',
     hint: 'Look for an out-of-memory kill above; report the lines that follow the code if it comes back.',
   },
+  KND_ARCHIVE_CHANGED: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The config archive is not as the site signed it: a file in it was changed, added or removed.',
+    hint: 'Make the boot files again (kindling build site) and look at the server they come from: somebody changed them.',
+  },
+  KND_ARCHIVE_FOREIGN: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The config archive was signed by another site.',
+    hint: 'Check which server handed it out; after a change of keys, make the boot files again (kindling build site).',
+  },
+  KND_ARCHIVE_MISSING: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The kernel command line names a site’s key, but no config archive was loaded.',
+    hint: 'Load config-archive.cpio after the initramfs, as the site’s boot.ipxe does.',
+  },
   KND_BOOT_NOT_MICROOS: {
     exit: 4,
     retryable: false,
@@ -744,11 +762,45 @@ export const ERROR_CODES = {
     meaning: 'Bytes that came in on the DHCP port are not a DHCP packet. They were dropped.',
     hint: 'Nothing to do, unless a machine of yours does not boot: then look at what sends them.',
   },
+  KND_IPXE_LOAD_FAILED: {
+    exit: 1,
+    retryable: true,
+    meaning:
+      'boot.ipxe could not load kernel, loader, initramfs or config archive. It tries again, for ever.',
+    hint: 'The line above on the console names the file; check that its server is up and reachable from the machine.',
+  },
+  KND_IPXE_NO_NETWORK: {
+    exit: 1,
+    retryable: true,
+    meaning: 'iPXE found no network card that leads to the site. It tries again, for ever.',
+    hint: 'Check cable, DHCP and the address in the line; kindling pxe doctor shows who answers.',
+  },
+  KND_IPXE_REFUSED: {
+    exit: 4,
+    retryable: true,
+    meaning:
+      'What iPXE loaded was not started: the firmware or the site’s loader refused it (Secure Boot, hashes). The machine reboots.',
+    hint: 'The lines above on the console say what was refused and why.',
+  },
   KND_IPXE_UNAVAILABLE: {
     exit: 3,
     retryable: true,
     meaning: 'The iPXE binaries could not be had from Debian, or are not the ones that were pinned.',
     hint: 'Check that this machine reaches its Debian mirror (apt-get update).',
+  },
+  KND_LOADER_KERNEL: {
+    exit: 4,
+    retryable: false,
+    meaning:
+      'The firmware refused the kernel inside the site’s loader: no key of its database has signed it.',
+    hint: 'Enrol keys/db.der of the site in the firmware, or make the boot files again (kindling build site).',
+  },
+  KND_LOADER_REFUSED: {
+    exit: 4,
+    retryable: false,
+    meaning:
+      'Initramfs or config archive are not the ones the site’s loader was signed for; nothing was started.',
+    hint: 'Publish the files of one build together; if they are, somebody changed them on the way or on their server.',
   },
   KND_PXE_NO_INTERFACE: {
     exit: 3,

@@ -1,5 +1,6 @@
-import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+import { type KeyObject, sign, verify } from 'node:crypto';
 import { KindlingError } from './error.ts';
+import { decodePublicKey } from './public-key.ts';
 
 /*
  * The payload partition of a standalone stick: a header, the manifest as JSON, one Ed25519 signature over the manifest,
@@ -130,17 +131,10 @@ export function decodePayloadHeader(header: Buffer, publicKey: KeyObject): Stick
   return JSON.parse(text.toString()) as StickManifest;
 }
 
-/** An Ed25519 public key as the 32 bytes it is, in base64url: short enough for a kernel command line. */
-export function encodeStickKey(publicKey: KeyObject): string {
-  return publicKey.export({ format: 'jwk' }).x ?? '';
-}
+export { encodePublicKey as encodeStickKey } from './public-key.ts';
 
 export function decodeStickKey(text: string): KeyObject {
-  try {
-    return createPublicKey({ format: 'jwk', key: { kty: 'OKP', crv: 'Ed25519', x: text } });
-  } catch (cause) {
-    throw new KindlingError('KND_STICK_SIGNATURE', 'kindling.stick_key= is not an Ed25519 public key', {
-      cause,
-    });
-  }
+  const key = decodePublicKey(text);
+  if (key) return key;
+  throw new KindlingError('KND_STICK_SIGNATURE', 'kindling.stick_key= is not an Ed25519 public key');
 }

@@ -38,8 +38,11 @@ export const DEBIAN_PACKAGES: readonly { name: string; reason: string }[] = [
   { name: 'cryptsetup-bin', reason: 'makes LUKS, for the same tests and for the full Micro-OS' },
 
   // standalone installer
-  { name: 'openssl', reason: 'hashes the passwords of a standalone config (SHA-512 crypt)' },
-  { name: 'sbsigntool', reason: 'signs the boot program of a stick for Secure Boot' },
+  {
+    name: 'openssl',
+    reason: 'hashes the passwords of a standalone config; signs updates of firmware variables',
+  },
+  { name: 'sbsigntool', reason: 'signs boot programs for Secure Boot' },
   { name: 'cloud-init', reason: 'cloud-init schema: the tests check what we render with the real program' },
   { name: 'util-linux', reason: 'loop devices and blkdiscard in the tests of the actions' },
   { name: 'procps', reason: 'pgrep: the tests look for processes an action left behind' },

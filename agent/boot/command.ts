@@ -31,6 +31,7 @@ import { parseNetwork } from './network/parse-network.ts';
 import type { Target } from './network/reach.ts';
 import { orchestratorTargets } from './orchestrator-targets.ts';
 import { leave } from './power.ts';
+import { verifySiteArchive } from './site-archive.ts';
 import { startWatchdog } from './watchdog.ts';
 
 /** Where bring-up keeps what a restarted agent needs to know. */
@@ -78,11 +79,13 @@ export async function bootCommand(): Promise<number> {
   }
 }
 
-/** 1 devices  2 identity  3 clock, network, clock again  4 inventory  5 the one action of kindling.action, or the agent. */
+/** 0 config archive: is it the site's?  1 devices  2 identity  3 clock, network, clock again  4 inventory  5 the one action of kindling.action, or the agent. */
 async function bringUpAndRun(boot: Boot, signal: AbortSignal): Promise<void> {
   const { files, args, view, consoles } = boot;
   const action = args.last('kindling.action');
   if (action) checkAction(action);
+  const checked = verifySiteArchive(files, args);
+  if (checked !== undefined) view.line('site', `config archive: ${checked} files, signed by the site`);
   const resolved = loadConfig([]);
   const { config } = resolved;
   const plan = parseNetwork(args);

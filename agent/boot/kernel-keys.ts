@@ -10,6 +10,7 @@ export const BOOT_KERNEL_KEYS = [
   'kindling.net_timeout',
   'kindling.ntp',
   'kindling.on_failure',
+  'kindling.site_key',
   'kindling.stick',
   'kindling.stick_key',
 ] as const;

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { KindlingError } from '../../protocol/error.ts';
+import { ENVIRONMENT_PATHS } from '../../protocol/site-files.ts';
 import { parseKernelArguments } from '../system/kernel-arguments.ts';
 import { parseEnvConfig } from './env-config.ts';
 import { type ResolvedConfig, resolveConfig } from './resolve-config.ts';
 
 /** Where the config archive puts env_config: EMF's place, then HookOS' place. */
-const ENV_CONFIG_FILES = ['/etc/emf/env_config', '/etc/hook/env_config'];
+const ENV_CONFIG_FILES = ENVIRONMENT_PATHS.map((path) => `/${path}`);
 
 /** Options that say where to read from, not what. */
 const SOURCE_FLAGS = ['cmdline', 'env-config', 'config'];

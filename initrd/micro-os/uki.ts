@@ -24,6 +24,8 @@ const OPTIONAL = {
 const PE32_PLUS = 0x20b;
 const SECTION = { size: 40, virtualSize: 8, address: 12, rawSize: 16, rawOffset: 20, flags: 36 };
 const READABLE_DATA = 0x40000040;
+/** What a unified kernel image has beyond its stub. */
+const ADDED_SECTIONS = ['.osrel', '.uname', '.cmdline', '.initrd', '.linux'];
 /** Firmware maps sections page-wise, whatever alignment the stub's own header asks for. */
 const PAGE = 4096;
 
@@ -66,6 +68,24 @@ export function addSections(stub: Buffer, sections: readonly UkiSection[]): Buff
   headers.writeUInt32LE(address, pe.optional + OPTIONAL.imageSize);
   headers.writeUInt32LE(0, pe.optional + OPTIONAL.checksum); // UEFI does not look at it; a signer sets it anew
   return Buffer.concat([headers, ...parts]);
+}
+
+/** A unified kernel image with other contents in some of the sections that addSections gave it. */
+export function replaceSections(image: Buffer, contents: Readonly<Record<string, Buffer>>): Buffer {
+  const sections = readUkiSections(image);
+  const first = sections.findIndex(({ name }) => ADDED_SECTIONS.includes(name));
+  if (first < 1) throw new KindlingError('KND_BUILD_FAILED', 'this is not a unified kernel image of ours');
+  const pe = readHeaders(image);
+  const stub = Buffer.from(image.subarray(0, pe.sections[first]?.rawOffset));
+  stub.writeUInt16LE(first, pe.coff + COFF.sectionCount);
+  stub.fill(0, pe.sectionTable + first * SECTION.size, pe.headersSize);
+  const added = sections.slice(first);
+  const addedBytes = added.reduce((sum, { contents: one }) => sum + roundUp(one.length, pe.fileAlignment), 0);
+  stub.writeUInt32LE(pe.initializedDataSize - addedBytes, pe.optional + OPTIONAL.initializedDataSize);
+  return addSections(
+    stub,
+    added.map((section) => ({ ...section, contents: contents[section.name] ?? section.contents })),
+  );
 }
 
 /** The sections of a PE file, for a look inside a unified kernel image. */

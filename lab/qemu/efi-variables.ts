@@ -1,4 +1,5 @@
 import { KindlingError } from '../../protocol/error.ts';
+import { guidAt, guidToBytes } from '../../protocol/partition-table/guid.ts';
 
 export interface EfiVariable {
   name: string;
@@ -31,37 +32,70 @@ const STATE_ADDED_AND_BEING_DELETED = 0x3e;
 
 /** Reads the variables out of an OVMF variable store (the file OVMF_VARS_4M.fd and what became of it). */
 export function parseEfiVariables(store: Buffer): EfiVariable[] {
-  if (store.toString('latin1', VOLUME_SIGNATURE_OFFSET, VOLUME_SIGNATURE_OFFSET + 4) !== '_FVH') {
-    throw new KindlingError('KND_USAGE', 'this is not an OVMF variable store: no firmware volume header');
-  }
-  const storeStart = store.readUInt16LE(VOLUME_HEADER_LENGTH_OFFSET);
-  const guid = readGuid(store, storeStart);
-  if (guid !== AUTHENTICATED_STORE_GUID) {
-    throw new KindlingError('KND_USAGE', `this OVMF variable store has the unknown format ${guid}`);
-  }
-  const end = storeStart + store.readUInt32LE(storeStart + STORE_HEADER.sizeOffset);
   const added = new Map<string, EfiVariable>();
   const beingDeleted = new Map<string, EfiVariable>();
-  let at = storeStart + STORE_HEADER.length;
+  for (const { variable, state } of walk(store)) {
+    const key = `${variable.guid}/${variable.name}`;
+    if (state === STATE_ADDED) added.set(key, variable);
+    if (state === STATE_ADDED_AND_BEING_DELETED) beingDeleted.set(key, variable);
+  }
+  // Power went between writing the new value and deleting the old one: the new one counts, if it is complete.
+  return [...new Map([...beingDeleted, ...added]).values()];
+}
+
+/** The store with these variables as well, which it must not have yet: as a technician would set them in the firmware's menu. */
+export function addEfiVariables(store: Buffer, variables: readonly EfiVariable[]): Buffer {
+  const result = Buffer.from(store);
+  let at = [...walk(store)].at(-1)?.next ?? firstVariable(store);
+  for (const { name, guid, attributes, data } of variables) {
+    const text = Buffer.from(`${name}\0`, 'utf16le');
+    const header = Buffer.alloc(VARIABLE_HEADER.length);
+    header.writeUInt16LE(VARIABLE_START);
+    header.writeUInt8(STATE_ADDED, VARIABLE_HEADER.state);
+    header.writeUInt32LE(attributes, VARIABLE_HEADER.attributes);
+    header.writeUInt32LE(text.length, VARIABLE_HEADER.nameSize);
+    header.writeUInt32LE(data.length, VARIABLE_HEADER.dataSize);
+    guidToBytes(guid).copy(header, VARIABLE_HEADER.guid);
+    at = aligned(at + Buffer.concat([header, text, data]).copy(result, at));
+  }
+  return result;
+}
+
+function* walk(store: Buffer): Generator<{ variable: EfiVariable; state: number; next: number }> {
+  let at = firstVariable(store);
+  const storeStart = at - STORE_HEADER.length;
+  const end = storeStart + store.readUInt32LE(storeStart + STORE_HEADER.sizeOffset);
   while (at + VARIABLE_HEADER.length <= end && store.readUInt16LE(at) === VARIABLE_START) {
     const nameSize = store.readUInt32LE(at + VARIABLE_HEADER.nameSize);
     const dataSize = store.readUInt32LE(at + VARIABLE_HEADER.dataSize);
     const dataStart = at + VARIABLE_HEADER.length + nameSize;
-    if (dataStart + dataSize > end) break; // the firmware is just writing this header: its sizes are still erased flash
+    if (dataStart + dataSize > end) return; // the firmware is just writing this header: its sizes are still erased flash
     const variable = {
       name: store.toString('utf16le', at + VARIABLE_HEADER.length, dataStart).replace(/\0.*$/s, ''),
-      guid: readGuid(store, at + VARIABLE_HEADER.guid),
+      guid: guidAt(store, at + VARIABLE_HEADER.guid),
       attributes: store.readUInt32LE(at + VARIABLE_HEADER.attributes),
       data: store.subarray(dataStart, dataStart + dataSize),
     };
-    const state = store.readUInt8(at + VARIABLE_HEADER.state);
-    const key = `${variable.guid}/${variable.name}`;
-    if (state === STATE_ADDED) added.set(key, variable);
-    if (state === STATE_ADDED_AND_BEING_DELETED) beingDeleted.set(key, variable);
-    at = (dataStart + dataSize + 3) & ~3;
+    const next = aligned(dataStart + dataSize);
+    yield { variable, state: store.readUInt8(at + VARIABLE_HEADER.state), next };
+    at = next;
   }
-  // Power went between writing the new value and deleting the old one: the new one counts, if it is complete.
-  return [...new Map([...beingDeleted, ...added]).values()];
+}
+
+function firstVariable(store: Buffer): number {
+  if (store.toString('latin1', VOLUME_SIGNATURE_OFFSET, VOLUME_SIGNATURE_OFFSET + 4) !== '_FVH') {
+    throw new KindlingError('KND_USAGE', 'this is not an OVMF variable store: no firmware volume header');
+  }
+  const storeStart = store.readUInt16LE(VOLUME_HEADER_LENGTH_OFFSET);
+  const guid = guidAt(store, storeStart);
+  if (guid !== AUTHENTICATED_STORE_GUID) {
+    throw new KindlingError('KND_USAGE', `this OVMF variable store has the unknown format ${guid}`);
+  }
+  return storeStart + STORE_HEADER.length;
+}
+
+function aligned(offset: number): number {
+  return (offset + 3) & ~3;
 }
 
 export interface BootEntry {
@@ -85,13 +119,4 @@ export function bootOrder(variables: readonly EfiVariable[]): BootEntry[] {
     entries.push({ number, description, isActive: (option.readUInt32LE(0) & 1) === 1 });
   }
   return entries;
-}
-
-function readGuid(bytes: Buffer, at: number): string {
-  const hex = (start: number, length: number) => bytes.toString('hex', at + start, at + start + length);
-  const little = (start: number, length: number) =>
-    Buffer.from(bytes.subarray(at + start, at + start + length))
-      .reverse()
-      .toString('hex');
-  return [little(0, 4), little(4, 2), little(6, 2), hex(8, 2), hex(10, 6)].join('-');
 }

@@ -9,8 +9,9 @@ import {
   type Profile,
   packDropin,
 } from '../../initrd/index.ts';
+import { defineBuildSite } from './build-site.ts';
 
-/** `kindling build …`: makes the agent executable, the Micro-OS, and archives that go beside it. */
+/** `kindling build …`: makes the agent executable, the Micro-OS, what goes beside it, and a site's boot files. */
 export function defineBuild(build: Command): void {
   build
     .command('agent')
@@ -29,6 +30,8 @@ export function defineBuild(build: Command): void {
     .option('--quick', 'compress less: for work on the code', false)
     .option('--explain', 'list every file with its Debian package and its share of the size', false)
     .action(buildMicroOs);
+
+  defineBuildSite(build.command('site'));
 
   build
     .command('dropin <folder>')

@@ -13,6 +13,10 @@ export interface NetbootOptions {
   kernelArgs: string[];
   /** A folder with a built Micro-OS; undefined: built here, for small downloads. */
   microOs: string | undefined;
+  /** Where machines fetch kernel and initramfs from, if not from here. */
+  microOsUrl: string | undefined;
+  /** The firmware knows the site's CA: everything over HTTPS. */
+  httpsBoot: boolean;
 }
 
 /** The network-boot half of `kindling serve`: Micro-OS and iPXE into place, then DHCP, proxy DHCP and TFTP. */
@@ -22,6 +26,8 @@ export async function serveNetboot(stub: Stub, options: NetbootOptions): Promise
     { TftpFolder },
     reservationsFile,
     { prepareBootFiles },
+    { openSiteKeys },
+    { saveRequest },
     { ensureMicroOs },
     { ensureIpxe },
   ] = await Promise.all([
@@ -29,38 +35,38 @@ export async function serveNetboot(stub: Stub, options: NetbootOptions): Promise
     import('../pxe/tftp-folder.ts'),
     import('../pxe/reservations-file.ts'),
     import('../curation/boot-files.ts'),
+    import('../curation/site-keys.ts'),
+    import('../curation/kept-request.ts'),
     import('../../initrd/index.ts'),
     import('../../ipxe/debian-ipxe.ts'),
   ]);
-  if (!stub.urls.plain) {
+  const server = new URL(stub.urls.http);
+  const boot = new URL(options.httpsBoot ? stub.urls.http : (stub.urls.plain ?? stub.urls.http));
+  if (boot.protocol === 'https:' && !options.httpsBoot) {
     throw new KindlingError(
       'KND_USAGE',
       'network boot needs a port without TLS: the firmware does not know the site’s CA',
       {
-        hint: 'Add --plain-port 8080 (or --plain on an isolated network).',
+        hint: 'Add --plain-port 8080 (or --plain on an isolated network), or --https-boot if it does.',
       },
     );
   }
   const address = addressOfDevice(options.device);
-  const stackUrl = `http://${address}:${new URL(stub.urls.plain).port}/tink-stack`;
-  const server = new URL(stub.urls.http);
+  const stackUrl = `${boot.protocol}//${address}:${boot.port}/tink-stack`;
   const tftpFolder = join(options.stateFolder, 'tftp');
-  prepareBootFiles({
+  const request = {
     stackFolder: options.stackFolder,
     tftpFolder,
     stackUrl,
     serverUrl: `${server.protocol}//${address}:${server.port}`,
-    ...(server.protocol === 'https:' ? { ca: stub.ca } : {}),
-    microOs: options.microOs
-      ? {
-          kernel: join(options.microOs, 'vmlinuz-x86_64'),
-          initramfs: join(options.microOs, 'initramfs-x86_64'),
-        }
-      : await ensureMicroOs('minimal', 'small'),
+    microOsUrl: options.microOsUrl,
+    microOsFolder: options.microOs ?? (await ensureMicroOs('minimal', 'small')).folder,
     ipxeFolder: await ensureIpxe(),
     consoles: ['tty0', 'ttyS0,115200'],
     additionalKernelArgs: options.kernelArgs,
-  });
+  };
+  saveRequest(options.stateFolder, request);
+  await prepareBootFiles(request, await openSiteKeys(options.stateFolder));
   return servePxe({
     device: options.device,
     mode: options.mode,

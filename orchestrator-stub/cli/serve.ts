@@ -24,6 +24,8 @@ interface ServeOptions {
   reservations?: string;
   kernelArg: string[];
   microOs?: string;
+  microOsUrl?: string;
+  httpsBoot: boolean;
   log: string;
 }
 
@@ -58,6 +60,11 @@ export function defineServe(command: Command): void {
     )
     .option('--reservations <file>', 'YAML list of known machines, for --pxe-mode reservation and proxy')
     .option('--micro-os <folder>', 'folder of a built Micro-OS (default: it is built)')
+    .option(
+      '--micro-os-url <url>',
+      'let machines fetch kernel and initramfs from this folder of another server',
+    )
+    .option('--https-boot', 'boot over HTTPS: the firmware of the machines knows the site’s CA', false)
     .option(
       '--kernel-arg <argument>',
       'further kernel argument of the Micro-OS; may be repeated',
@@ -109,6 +116,8 @@ async function startNetboot(stub: Stub, options: ServeOptions, device: string): 
     stackFolder: join(options.state, 'tink-stack'),
     kernelArgs: options.kernelArg,
     microOs: options.microOs,
+    microOsUrl: options.microOsUrl,
+    httpsBoot: options.httpsBoot,
   });
   console.log(`        machines boot from ${device} (${options.pxeMode})`);
   return netboot;

@@ -3,7 +3,7 @@ import type { ApiRoute, RawRoute } from './route.ts';
 import { sendJson } from './server.ts';
 
 /** Small things around the API: whether we live, who signs our certificates, what the API is. */
-export function plainRoutes(api: readonly ApiRoute[], ca: string, version: string): RawRoute[] {
+export function plainRoutes(api: readonly ApiRoute[], ca: () => string, version: string): RawRoute[] {
   const document = openApiDocument(api, version);
   return [
     {
@@ -17,7 +17,7 @@ export function plainRoutes(api: readonly ApiRoute[], ca: string, version: strin
       path: '/site-ca.crt',
       access: 'anyone',
       answer: ({ response }) => {
-        response.writeHead(200, { 'content-type': 'application/x-pem-file' }).end(ca);
+        response.writeHead(200, { 'content-type': 'application/x-pem-file' }).end(ca());
       },
     },
     {

@@ -16,7 +16,7 @@ export type SiteServerParts = ApiParts &
     bus: EventBus;
     /** Undefined when the site asks for no tokens. */
     access: AccessControl | undefined;
-    ca: string;
+    ca: () => string;
     artefacts: string[];
     files: string[];
     version: string;

@@ -35,7 +35,7 @@ export interface ProvisioningOptions {
   credentials: Credentials;
   workflows: () => Workflows;
   settings: () => SiteSettings;
-  ca: string;
+  ca: () => string;
   origin: () => string;
   now: () => Date;
   onFailure: (thrown: unknown) => void;
@@ -196,7 +196,7 @@ export class Provisioning {
         inventory: hosts.inventory(hostId),
         client: credentials.issue(host, now()),
         isQcow2,
-        ca,
+        ca: ca(),
         origin: hosts.origin(hostId) ?? origin(),
       });
       const template = this.#options.template(templateOf(profile));

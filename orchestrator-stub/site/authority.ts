@@ -1,41 +1,30 @@
-// @peculiar/x509's container needs this before it is loaded.
-import 'reflect-metadata';
-import { X509Certificate as NodeCertificate, webcrypto } from 'node:crypto';
+import { X509Certificate as NodeCertificate } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { hostname, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import {
-  AuthorityKeyIdentifierExtension,
-  BasicConstraintsExtension,
-  cryptoProvider,
-  ExtendedKeyUsage,
-  ExtendedKeyUsageExtension,
-  KeyUsageFlags,
-  KeyUsagesExtension,
-  PemConverter,
-  SubjectAlternativeNameExtension,
-  SubjectKeyIdentifierExtension,
-  X509Certificate,
-  X509CertificateGenerator,
-} from '@peculiar/x509';
+import { type Certified, crossSign, issueCertificate } from './issue-certificate.ts';
 import { readIfPresent, writePrivate } from './state-folder.ts';
 
-cryptoProvider.set(webcrypto as Crypto);
-
-// RSA and SHA-256 throughout: UEFI firmware and older iPXE builds cannot verify elliptic-curve certificates.
-const ALGORITHM = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256', publicExponent: new Uint8Array([1, 0, 1]) };
-const CA_KEY_BITS = 3072;
-const SERVER_KEY_BITS = 2048;
 const DAY_MS = 86_400_000;
 const CA_DAYS = 3650;
 const SERVER_DAYS = 365;
 const RENEW_BEFORE_DAYS = 30;
-/** Nodes without a clock battery may be a little behind. */
-const BACKDATE_MS = DAY_MS;
+const FILES = {
+  ca: 'site-ca.crt',
+  caKey: 'site-ca.key',
+  /** The CA before the last rotation, for as long as nodes may trust only that one. */
+  previous: 'site-ca.previous.crt',
+  /** The present CA, vouched for by the previous one. */
+  cross: 'site-ca.cross.crt',
+  server: 'server.crt',
+  serverKey: 'server.key',
+} as const;
+type StateFile = (typeof FILES)[keyof typeof FILES];
 
 export interface SiteCertificates {
-  /** The site's CA, PEM: what goes into the config archive, iPXE and the firmware. */
+  /** PEM of the CAs a node is to trust: what goes into the config archive, iPXE and the firmware. */
   ca: string;
-  /** Server certificate followed by the CA. */
+  /** Server certificate followed by what leads to a CA that any node of the site trusts. */
   chain: string;
   key: string;
 }
@@ -45,93 +34,108 @@ export async function openAuthority(
   folder: string,
   extraNames: readonly string[],
 ): Promise<SiteCertificates> {
-  const caPath = join(folder, 'site-ca.crt');
-  const caKeyPath = join(folder, 'site-ca.key');
-  let ca = readIfPresent(caPath);
-  let caKey = readIfPresent(caKeyPath);
-  if (!ca || !caKey) {
-    ({ certificate: ca, key: caKey } = await makeCa());
-    writePrivate(caKeyPath, caKey);
-    writePrivate(caPath, ca);
+  const at = (name: StateFile) => join(folder, name);
+  const ca = await openCa(folder);
+  let server = readIfPresent(at(FILES.server));
+  const names = [...new Set([...localNames(), ...extraNames, ...(server ? coveredNames(server) : [])])];
+  let key = readIfPresent(at(FILES.serverKey));
+  if (!server || !key || !isUsable(server, ca.certificate, names)) {
+    ({ certificate: server, key } = await makeServerCertificate(ca, names));
+    writePrivate(at(FILES.serverKey), key);
+    writePrivate(at(FILES.server), server);
   }
-  const names = [...new Set([...localNames(), ...extraNames])];
-  const serverPath = join(folder, 'server.crt');
-  const serverKeyPath = join(folder, 'server.key');
-  let server = readIfPresent(serverPath);
-  let key = readIfPresent(serverKeyPath);
-  if (!server || !key || !isUsable(server, ca, names)) {
-    ({ certificate: server, key } = await makeServerCertificate(ca, caKey, names));
-    writePrivate(serverKeyPath, key);
-    writePrivate(serverPath, server);
-  }
-  return { ca, chain: `${server}\n${ca}`, key };
+  const previous = readIfPresent(at(FILES.previous));
+  const link = readIfPresent(at(FILES.cross)) ?? ca.certificate;
+  return {
+    ca: previous ? `${ca.certificate.trimEnd()}\n${previous}` : ca.certificate,
+    chain: `${server}\n${link}`,
+    key,
+  };
 }
 
-async function makeCa(): Promise<{ certificate: string; key: string }> {
-  const keys = await generateKeys(CA_KEY_BITS);
-  const now = Date.now();
-  const certificate = await X509CertificateGenerator.createSelfSigned({
-    serialNumber: randomSerial(),
-    name: `CN=Kindling site CA ${new Date(now).toISOString().slice(0, 10)}, O=Kindling`,
-    notBefore: new Date(now - BACKDATE_MS),
-    notAfter: new Date(now + CA_DAYS * DAY_MS),
-    signingAlgorithm: ALGORITHM,
-    keys,
-    extensions: [
-      new BasicConstraintsExtension(true, 0, true),
-      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
-      await SubjectKeyIdentifierExtension.create(keys.publicKey),
-    ],
+/** The file that changes with every new server certificate. */
+export function serverCertificateFile(folder: string): string {
+  return join(folder, FILES.server);
+}
+
+/** The site's CA with its key; made on first use. */
+export async function openCa(folder: string): Promise<Certified> {
+  const certificate = readIfPresent(join(folder, FILES.ca));
+  const key = readIfPresent(join(folder, FILES.caKey));
+  if (certificate && key) return { certificate, key };
+  const made = await makeCa();
+  saveCa(folder, made);
+  return made;
+}
+
+/**
+ * A new CA. The old one vouches for it, so that nodes which know only the old one go on trusting the server, whose
+ * certificate is now issued by the new one; nodes that boot from now on know both.
+ */
+export async function rotateCa(folder: string): Promise<void> {
+  const old = await openCa(folder);
+  const fresh = await makeCa();
+  writePrivate(join(folder, FILES.previous), old.certificate);
+  writePrivate(join(folder, FILES.cross), await crossSign(fresh.certificate, old));
+  saveCa(folder, fresh);
+}
+
+/** From now on the CA before the last rotation is trusted no more. */
+export function forgetPreviousCa(folder: string): void {
+  for (const name of [FILES.previous, FILES.cross]) rmSync(join(folder, name), { force: true });
+}
+
+/** A key that signs boot files for an iPXE with image trust, and its certificate. */
+export async function issueCodeSigner(ca: Certified): Promise<Certified> {
+  return issueCertificate({
+    subject: 'CN=Kindling boot files, O=Kindling',
+    days: SERVER_DAYS,
+    keyBits: 2048,
+    issuer: ca,
+    purpose: 'code-signing',
   });
-  return { certificate: certificate.toString('pem'), key: await exportKey(keys.privateKey) };
 }
 
-async function makeServerCertificate(
-  ca: string,
-  caKey: string,
-  names: readonly string[],
-): Promise<{ certificate: string; key: string }> {
-  const issuer = new X509Certificate(ca);
-  const signingKey = await webcrypto.subtle.importKey(
-    'pkcs8',
-    PemConverter.decodeFirst(caKey),
-    ALGORITHM,
-    false,
-    ['sign'],
-  );
-  const keys = await generateKeys(SERVER_KEY_BITS);
-  const now = Date.now();
-  const certificate = await X509CertificateGenerator.create({
-    serialNumber: randomSerial(),
+function saveCa(folder: string, { certificate, key }: Certified): void {
+  writePrivate(join(folder, FILES.caKey), key);
+  writePrivate(join(folder, FILES.ca), certificate);
+}
+
+function makeCa(): Promise<Certified> {
+  return issueCertificate({
+    // The moment, because two CAs of one site must not have the same name.
+    subject: `CN=Kindling site CA ${new Date().toISOString()}, O=Kindling`,
+    days: CA_DAYS,
+    keyBits: 3072,
+    pathLength: 1, // below it may stand the CA of the next rotation
+    purpose: 'authority',
+  });
+}
+
+function makeServerCertificate(ca: Certified, names: readonly string[]): Promise<Certified> {
+  return issueCertificate({
     subject: `CN=${hostname().slice(0, 60)}, O=Kindling`,
-    issuer: issuer.subject,
-    notBefore: new Date(now - BACKDATE_MS),
-    notAfter: new Date(now + SERVER_DAYS * DAY_MS),
-    signingAlgorithm: ALGORITHM,
-    publicKey: keys.publicKey,
-    signingKey: signingKey as CryptoKey,
-    extensions: [
-      new BasicConstraintsExtension(false, undefined, true),
-      new KeyUsagesExtension(KeyUsageFlags.digitalSignature | KeyUsageFlags.keyEncipherment, true),
-      new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
-      new SubjectAlternativeNameExtension(
-        names.map((name) => ({ type: isAddress(name) ? ('ip' as const) : ('dns' as const), value: name })),
-      ),
-      await AuthorityKeyIdentifierExtension.create(issuer.publicKey),
-      await SubjectKeyIdentifierExtension.create(keys.publicKey),
-    ],
+    days: SERVER_DAYS,
+    keyBits: 2048,
+    issuer: ca,
+    purpose: 'server',
+    names,
   });
-  return { certificate: certificate.toString('pem'), key: await exportKey(keys.privateKey) };
 }
 
 function isUsable(server: string, ca: string, names: readonly string[]): boolean {
   const certificate = new NodeCertificate(server);
-  const covered = certificate.subjectAltName ?? '';
   const isFresh = Date.parse(certificate.validTo) - Date.now() > RENEW_BEFORE_DAYS * DAY_MS;
   const isOurs = certificate.verify(new NodeCertificate(ca).publicKey);
-  const entries = new Set(covered.split(', ').map((entry) => entry.replace(/^(DNS|IP Address):/, '')));
+  const entries = new Set(coveredNames(server));
   // Node prints IPv6 addresses in full; a name that only differs in spelling costs one renewal, nothing more.
   return isFresh && isOurs && names.every((name) => name.includes(':') || entries.has(name));
+}
+
+/** What a server certificate is good for; a renewal keeps it, whoever asks for it. */
+function coveredNames(server: string): string[] {
+  const text = new NodeCertificate(server).subjectAltName ?? '';
+  return text.split(', ').map((entry) => entry.replace(/^(DNS|IP Address):/, ''));
 }
 
 /** Every name and address this machine answers to. */
@@ -141,25 +145,4 @@ function localNames(): string[] {
     .filter((entry) => !entry.address.startsWith('fe80:'))
     .map((entry) => entry.address);
   return ['localhost', hostname(), ...addresses];
-}
-
-function isAddress(name: string): boolean {
-  return /^[\d.]+$/.test(name) || name.includes(':');
-}
-
-async function generateKeys(bits: number): Promise<webcrypto.CryptoKeyPair> {
-  const algorithm = { ...ALGORITHM, modulusLength: bits };
-  return (await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair;
-}
-
-async function exportKey(key: CryptoKey): Promise<string> {
-  const bytes = await webcrypto.subtle.exportKey('pkcs8', key as webcrypto.CryptoKey);
-  return PemConverter.encode(bytes, 'PRIVATE KEY');
-}
-
-/** Positive, 128 bits, as browsers and firmware expect. */
-function randomSerial(): string {
-  const bytes = Buffer.from(webcrypto.getRandomValues(new Uint8Array(16)));
-  bytes[0] = (bytes[0] ?? 0) & 0x7f;
-  return bytes.toString('hex');
 }

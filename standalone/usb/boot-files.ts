@@ -1,11 +1,10 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { resolvePackages, unpackPackage } from '../../initrd/debian/packages.ts';
 import { ensureMicroOs, type Profile, ROOT_ARGUMENTS } from '../../initrd/index.ts';
+import { type SigningKey, signEfiProgram } from '../../initrd/micro-os/sign-efi.ts';
 import { addSections } from '../../initrd/micro-os/uki.ts';
 import { BIOS_DISK_ENTRY } from '../../protocol/stick.ts';
-import { tool } from './fat-image.ts';
 
 /** What makes a medium start: a unified kernel image under UEFI, the same kernel and initramfs by syslinux under BIOS. */
 export interface BootFiles {
@@ -19,7 +18,7 @@ export interface BootFiles {
 
 export interface BootOptions {
   /** PEM files of the site's Secure Boot key and certificate (db); without them the image is not signed. */
-  secureBoot?: { key: string; certificate: string } | undefined;
+  secureBoot?: SigningKey | undefined;
 }
 
 /** The boot files of a stick: the Micro-OS, started with what tells it which stick and whose. */
@@ -71,7 +70,7 @@ export async function bootFilesOf(recipe: BootRecipe): Promise<BootFiles> {
   const modules = recipe.canStartDisk ? ['chain.c32', 'libcom32.c32', 'libutil.c32'] : [];
   return {
     files: [
-      { path: 'EFI/BOOT/BOOTX64.EFI', source: secureBoot ? await signed(uki, secureBoot) : uki },
+      { path: 'EFI/BOOT/BOOTX64.EFI', source: secureBoot ? await signEfiProgram(uki, [secureBoot]) : uki },
       { path: 'kindling/vmlinuz', source: kernel },
       { path: 'kindling/initramfs', source: initramfs },
       { path: 'syslinux.cfg', source: Buffer.from(menu(commandLine, recipe.canStartDisk ?? false)) },
@@ -95,19 +94,4 @@ function menu(commandLine: string, canStartDisk: boolean): string {
     ...(canStartDisk ? [`LABEL ${BIOS_DISK_ENTRY}`, '  COM32 chain.c32'] : []),
     '',
   ].join('\n');
-}
-
-async function signed(
-  image: Buffer,
-  { key, certificate }: { key: string; certificate: string },
-): Promise<Buffer> {
-  const folder = await mkdtemp(join(tmpdir(), 'kindling-sign-'));
-  try {
-    const [plain, result] = [join(folder, 'plain.efi'), join(folder, 'signed.efi')];
-    await writeFile(plain, image);
-    await tool('sbsign', ['--key', key, '--cert', certificate, '--output', result, plain], 'sbsigntool');
-    return await readFile(result);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
 }

@@ -1,6 +1,7 @@
 /** The stages of a boot, in order; markers and the console use these words. */
 export type Stage =
   | 'agent'
+  | 'site'
   | 'devices'
   | 'identity'
   | 'network'

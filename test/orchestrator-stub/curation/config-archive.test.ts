@@ -1,7 +1,9 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { packConfigArchive } from '../../../orchestrator-stub/curation/config-archive.ts';
 import { decodeCpio } from '../../../protocol/cpio.ts';
 
+const { privateKey: key } = generateKeyPairSync('ed25519');
 const site = {
   ca: '-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----',
   environment: { KEYCLOAK_URL: 'https://id.example', OBM_PORT: '443' },
@@ -10,7 +12,7 @@ const site = {
 describe('the config archive', () => {
   it('has EMF’s files where EMF’s Micro-OS, HookOS and ours look for them', () => {
     const files = new Map(
-      decodeCpio(packConfigArchive(site)).flatMap((entry) =>
+      decodeCpio(packConfigArchive(site, [key])).flatMap((entry) =>
         entry.type === 'file' ? [[entry.path, entry.contents.toString()]] : [],
       ),
     );
@@ -20,7 +22,7 @@ describe('the config archive', () => {
   });
 
   it('names every folder before what is in it, because the kernel makes none', () => {
-    const paths = decodeCpio(packConfigArchive(site)).map(({ path }) => path);
+    const paths = decodeCpio(packConfigArchive(site, [key])).map(({ path }) => path);
     for (const [index, path] of paths.entries()) {
       const folder = path.split('/').slice(0, -1).join('/');
       if (folder) expect(paths.indexOf(folder)).toBeLessThan(index);
@@ -28,6 +30,11 @@ describe('the config archive', () => {
   });
 
   it('is the same for the same settings', () => {
-    expect(packConfigArchive(site).equals(packConfigArchive(site))).toBe(true);
+    expect(packConfigArchive(site, [key]).equals(packConfigArchive(site, [key]))).toBe(true);
+  });
+
+  it('refuses a setting that would become two', () => {
+    expect(() => packConfigArchive({ environment: { A: 'x\nB=y' } }, [key])).toThrow('no setting');
+    expect(() => packConfigArchive({ environment: { 'A B': 'x' } }, [key])).toThrow('no setting');
   });
 });

@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import { KindlingError } from '../../protocol/error.ts';
+import { openDocument } from '../../protocol/signed-document.ts';
+import {
+  ARCHIVE_DOMAIN,
+  ARCHIVE_LIST_PATH,
+  type ArchiveList,
+  CA_PATHS,
+  ENVIRONMENT_PATHS,
+} from '../../protocol/site-files.ts';
+import type { KernelArguments } from '../system/kernel-arguments.ts';
+import type { MachineFiles } from '../system/machine-files.ts';
+
+/** Further places where the agent would take a CA from; nothing may lie there that the site did not sign. */
+const OTHER_CA_PATHS = [
+  'etc/pki/ca-trust/source/anchors/server_cert.pem',
+  'usr/local/share/ca-certificates/ca.crt',
+];
+
+/**
+ * Refuses the config archive unless the site's key signed it and it is all there as signed. The key comes on the kernel
+ * command line (kindling.site_key=), which under Secure Boot is part of what the firmware checked. Without a key there is
+ * nothing to check against: the boot script's transport is all the trust there is. Gives the number of files checked.
+ */
+export function verifySiteArchive(files: MachineFiles, args: KernelArguments): number | undefined {
+  const key = args.last('kindling.site_key');
+  if (key === undefined) return undefined;
+  const { files: listed } = openList(files, key);
+  for (const [path, expected] of Object.entries(listed)) {
+    const contents = files.bytes(path);
+    if (contents === undefined)
+      throw new KindlingError(
+        'KND_ARCHIVE_CHANGED',
+        `/${path} is missing, which the site’s config archive lists`,
+      );
+    if (createHash('sha256').update(contents).digest('hex') !== expected)
+      throw new KindlingError('KND_ARCHIVE_CHANGED', `/${path} is not what the site signed`);
+  }
+  for (const path of [...ENVIRONMENT_PATHS, ...CA_PATHS, ...OTHER_CA_PATHS]) {
+    if (!(path in listed) && files.bytes(path) !== undefined)
+      throw new KindlingError('KND_ARCHIVE_CHANGED', `/${path} is there, but the site signed no such file`);
+  }
+  return Object.keys(listed).length;
+}
+
+function openList(files: MachineFiles, key: string): ArchiveList {
+  const text = files.text(ARCHIVE_LIST_PATH);
+  if (text === undefined)
+    throw new KindlingError('KND_ARCHIVE_MISSING', `this boot has no config archive (/${ARCHIVE_LIST_PATH})`);
+  const opened = openDocument(ARCHIVE_DOMAIN, text, [key]);
+  switch (opened.kind) {
+    case 'genuine':
+      return opened.value as ArchiveList;
+    case 'foreign':
+      throw new KindlingError(
+        'KND_ARCHIVE_FOREIGN',
+        `the config archive was signed by ${opened.keys.join(', ') || 'nobody'}, not by this site’s key ${key}`,
+      );
+    default:
+      throw new KindlingError('KND_ARCHIVE_CHANGED', 'the list of files in the config archive was changed');
+  }
+}

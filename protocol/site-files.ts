@@ -1,0 +1,27 @@
+/** The signed list inside a config archive: what else is in it. The agent uses none of it unless the list is the site's. */
+export const ARCHIVE_LIST_PATH = 'etc/kindling/archive.signed.json';
+export const ARCHIVE_DOMAIN = 'kindling-config-archive';
+
+export interface ArchiveList {
+  /** Path without a leading slash → SHA-256, hexadecimal. */
+  files: Record<string, string>;
+}
+
+/** Where EMF's Micro-OS, HookOS and ours look for a site's settings and CA certificates (emf.md 6.4). */
+export const ENVIRONMENT_PATHS = ['etc/emf/env_config', 'etc/hook/env_config'] as const;
+export const CA_PATHS = [
+  'etc/idp/ca.pem',
+  'etc/idp/server_cert.pem',
+  'etc/pki/ca-trust/source/anchors/ca.pem',
+] as const;
+
+/** The signed list of everything a site serves for booting, beside those files: what a mirror keeps. */
+export const BOOT_LIST_NAME = 'boot-files.signed.json';
+export const BOOT_DOMAIN = 'kindling-boot-files';
+
+export interface BootList {
+  /** The site's public keys, newest first: a mirror trusts these from then on. */
+  keys: string[];
+  /** Name → what the file must be. */
+  files: Record<string, { size: number; sha256: string }>;
+}
