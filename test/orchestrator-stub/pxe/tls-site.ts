@@ -1,0 +1,58 @@
+import type { ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { ensureMicroOs } from '../../../initrd/index.ts';
+import type { Bridge } from '../../../lab/qemu/network.ts';
+import { kill, makeFolder, removeFolder } from '../../../lab/qemu/processes.ts';
+
+const CLI = join(import.meta.dirname, '../../../orchestrator-stub/cli/main.ts');
+
+/** A site as a customer would run it: `kindling serve --pxe` with TLS, beside the customer's own dnsmasq. */
+export interface TlsSite extends Disposable {
+  state: string;
+  stack: string;
+  /** Runs `kindling …` beside the orchestrator and gives what it prints. */
+  kindling: (...args: string[]) => Promise<string>;
+  /** The names of the nodes' states, as the orchestrator knows them now. */
+  nodeStates: () => Promise<string[]>;
+  stop: () => Promise<void>;
+  start: () => Promise<void>;
+}
+
+/** Plain HTTP for the firmware on 8080, everything else over TLS on 8443; files as `kindling serve --pxe` makes them. */
+export async function startTlsSite(bridge: Bridge, ...flags: string[]): Promise<TlsSite> {
+  const folder = makeFolder('site');
+  const state = join(folder, 'state');
+  const microOs = await ensureMicroOs('minimal');
+  let server: ChildProcess | undefined;
+  const start = async () => {
+    let log = '';
+    const ready = Promise.withResolvers<void>();
+    const serve = ['serve', '--plain-port', '8080', '--host', bridge.hostAddress, '--state', state];
+    const boot = ['--pxe', bridge.name, '--micro-os', microOs.folder, ...flags];
+    server = bridge.namespace.start(process.execPath, [CLI, ...serve, ...boot], (text) => {
+      log += text;
+      if (log.includes('machines boot from')) ready.resolve();
+    });
+    server.once('close', () => ready.reject(new Error(`kindling serve ended: ${log}`)));
+    await ready.promise;
+  };
+  const kindling = async (...args: string[]) =>
+    (await bridge.namespace.run(process.execPath, [CLI, ...args, '--state', state])).stdout;
+  await start();
+  const customer = await bridge.addHost(2);
+  await customer.startDnsmasq([`dhcp-range=${bridge.address(100)},${bridge.address(150)},255.255.255.0,1h`]);
+  return {
+    state,
+    stack: join(state, 'tink-stack'),
+    kindling,
+    nodeStates: async () => {
+      const nodes = JSON.parse(await kindling('node', 'list', '--output', 'json')) as { status: string }[];
+      return nodes.map(({ status }) => status);
+    },
+    start,
+    stop: async () => {
+      if (server) await kill(server);
+    },
+    [Symbol.dispose]: () => removeFolder(folder),
+  };
+}
