@@ -802,6 +802,19 @@ export const ERROR_CODES = {
       'Initramfs or config archive are not the ones the site’s loader was signed for; nothing was started.',
     hint: 'Publish the files of one build together; if they are, somebody changed them on the way or on their server.',
   },
+  KND_MIRROR_REFUSED: {
+    exit: 4,
+    retryable: true,
+    meaning:
+      'Boot files of the orchestrator are not signed by the site’s key, or are not those of the signed list.',
+    hint: 'Check the address and --key; if they are right, somebody changed the files. The mirror goes on with those it has.',
+  },
+  KND_MIRROR_UNREACHABLE: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The orchestrator’s boot files could not be fetched.',
+    hint: 'Nothing to do if it comes back: the mirror goes on with the files it has and looks again.',
+  },
   KND_PXE_NO_INTERFACE: {
     exit: 3,
     retryable: false,

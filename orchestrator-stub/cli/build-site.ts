@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import { KindlingError } from '../../protocol/error.ts';
 import type { BootFilesRequest } from '../curation/boot-files.ts';
 import { ROTATABLE, type Rotatable } from '../curation/site-keys.ts';
+import { publicArchiveKeys } from '../site/archive-key.ts';
 import { defaultStateFolder } from '../site/state-folder.ts';
 
 interface SiteOptions {
@@ -89,6 +90,7 @@ async function buildSite(options: SiteOptions): Promise<void> {
   console.log(
     `${resolve(request.stackFolder)}: made in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`,
   );
+  console.log(`The site’s key, for mirrors: ${publicArchiveKeys(keys.archive)[0]}`);
   console.log('For the firmware of the machines: keys/PK, KEK and db (.der, .esl, .auth), keys/tls-ca.esl');
 }
 

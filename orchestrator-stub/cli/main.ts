@@ -37,6 +37,11 @@ const COMMANDS: [name: string, summary: string, load: () => Promise<Define>][] =
   ],
   ['pxe', 'serve DHCP, proxy DHCP and TFTP on one network', async () => (await import('./pxe.ts')).definePxe],
   [
+    'mirror',
+    'keep and serve the boot files of a remote orchestrator',
+    async () => (await import('./mirror.ts')).defineMirror,
+  ],
+  [
     'standalone',
     'check a config file, render its cloud-init, write a USB stick',
     async () => (await import('./standalone.ts')).defineStandalone,

@@ -1,13 +1,13 @@
-import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
+import { createHash, type KeyObject } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type SigningKey, signEfiProgram } from '../../initrd/micro-os/sign-efi.ts';
 import { buildSiteLoader } from '../../initrd/micro-os/site-loader.ts';
 import { replaceSections } from '../../initrd/micro-os/uki.ts';
 import { fixedKernelArguments, renderBootScript, renderChainScript } from '../../ipxe/render-script.ts';
-import { encodePublicKey } from '../../protocol/public-key.ts';
 import { sealDocument } from '../../protocol/signed-document.ts';
 import { BOOT_DOMAIN, BOOT_LIST_NAME, type BootList } from '../../protocol/site-files.ts';
+import { publicArchiveKeys } from '../site/archive-key.ts';
 import { packConfigArchive } from './config-archive.ts';
 import { signDetached } from './detached-signature.ts';
 import { enrolmentFiles } from './enrolment.ts';
@@ -102,8 +102,7 @@ export async function prepareBootFiles(request: BootFilesRequest, keys: SiteKeys
 
 function renderScript(request: BootFilesRequest, archiveKeys: readonly KeyObject[]): string {
   const microOs = request.microOsUrl ? `${request.microOsUrl.replace(/\/$/, '')}/` : '';
-  const [present] = archiveKeys;
-  const siteKey = present ? [`kindling.site_key=${encodePublicKey(createPublicKey(present))}`] : [];
+  const [siteKey = ''] = publicArchiveKeys(archiveKeys);
   return renderBootScript({
     kernelUrl: `${microOs}${NAMES.kernel}`,
     initramfsUrl: `${microOs}${NAMES.initramfs}`,
@@ -116,7 +115,7 @@ function renderScript(request: BootFilesRequest, archiveKeys: readonly KeyObject
     ...(request.consoles ? { consoles: request.consoles } : {}),
     additionalKernelArgs: [
       `kindling.server=${request.serverUrl}`,
-      ...siteKey,
+      `kindling.site_key=${siteKey}`,
       ...(request.additionalKernelArgs ?? []),
     ],
   });
@@ -131,7 +130,7 @@ async function addDetachedSignatures(stack: Map<string, Buffer | string>, signer
 
 function listOf(stack: ReadonlyMap<string, Buffer | string>, archiveKeys: readonly KeyObject[]): BootList {
   return {
-    keys: archiveKeys.map((key) => encodePublicKey(createPublicKey(key))),
+    keys: publicArchiveKeys(archiveKeys),
     files: Object.fromEntries(
       [...stack].map(([name, contents]) => [
         name,

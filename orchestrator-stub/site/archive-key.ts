@@ -1,6 +1,7 @@
-import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { encodePublicKey } from '../../protocol/public-key.ts';
 import { readIfPresent, writePrivate } from './state-folder.ts';
 
 const PRESENT = 'archive.key';
@@ -11,6 +12,11 @@ export function openArchiveKeys(stateFolder: string): KeyObject[] {
   const present = readIfPresent(join(stateFolder, PRESENT)) ?? makeKey(stateFolder);
   const previous = readIfPresent(join(stateFolder, PREVIOUS));
   return [present, ...(previous ? [previous] : [])].map((pem) => createPrivateKey(pem));
+}
+
+/** What others know them by, in the same order. */
+export function publicArchiveKeys(keys: readonly KeyObject[]): string[] {
+  return keys.map((key) => encodePublicKey(createPublicKey(key)));
 }
 
 /** A new key. Until `forgetPreviousArchiveKey`, both sign: mirrors that know the old one learn the new one from it. */

@@ -1,0 +1,173 @@
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execa } from 'execa';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { prepareBootFiles } from '../../../orchestrator-stub/curation/boot-files.ts';
+import { openSiteKeys, rotateKey } from '../../../orchestrator-stub/curation/site-keys.ts';
+import { updateMirror } from '../../../orchestrator-stub/mirror/update-mirror.ts';
+import { publicArchiveKeys } from '../../../orchestrator-stub/site/archive-key.ts';
+import { BOOT_LIST_NAME } from '../../../protocol/site-files.ts';
+import { makeSmallBootParts } from '../curation/small-boot-parts.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'kindling-mirror-'));
+const state = join(folder, 'state');
+const stack = join(folder, 'stack');
+const forever = new AbortController().signal;
+let key = '';
+/** What the origin answers instead of the file, by name. */
+const spoiled = new Map<string, Buffer | number>();
+const server = createServer((request, response) => {
+  const name = decodeURIComponent(request.url ?? '').slice(1);
+  const other = spoiled.get(name);
+  if (typeof other === 'number') response.writeHead(other).end();
+  else if (existsSync(join(stack, name))) response.end(other ?? readFileSync(join(stack, name)));
+  else response.writeHead(404).end();
+});
+let origin = { url: '' };
+
+async function publish(): Promise<void> {
+  const request = {
+    ...makeSmallBootParts(join(folder, 'parts')),
+    stackFolder: stack,
+    tftpFolder: join(folder, 'tftp'),
+    stackUrl: 'http://10.0.0.1/tink-stack',
+    serverUrl: 'https://10.0.0.1',
+  };
+  await prepareBootFiles(request, await openSiteKeys(state));
+}
+
+beforeAll(async () => {
+  await publish();
+  key = publicArchiveKeys((await openSiteKeys(state)).archive)[0] ?? '';
+  server.listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  origin = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const mirror = (name: string) => ({ folder: join(folder, name), key });
+const read = (name: string, file: string) => readFileSync(join(folder, name, 'current', file));
+
+describe('a site mirror', () => {
+  it('takes a whole release, then only what changed, and switches in one step', async () => {
+    const first = await updateMirror(mirror('a'), origin, forever);
+    expect(first.kind).toBe('updated');
+    expect(read('a', 'loader-x86_64.efi')).toEqual(readFileSync(join(stack, 'loader-x86_64.efi')));
+    expect(await updateMirror(mirror('a'), origin, forever)).toMatchObject({ kind: 'unchanged' });
+
+    await rotateKey(state, 'tls'); // other CAs: another archive and loader, the same initramfs
+    await publish();
+    const initramfsBefore = statSync(join(folder, 'a/current/initramfs-x86_64')).ino;
+    const second = await updateMirror(mirror('a'), origin, forever);
+    expect(second.kind).toBe('updated');
+    expect(second.downloaded).toBeLessThan(first.downloaded);
+    expect(statSync(join(folder, 'a/current/initramfs-x86_64')).ino).toBe(initramfsBefore);
+    expect(read('a', 'config-archive.cpio')).toEqual(readFileSync(join(stack, 'config-archive.cpio')));
+    expect(readdirSync(join(folder, 'a/releases'))).toHaveLength(2);
+  });
+
+  it('goes on with what it has when a file is tampered with, cut off or gone, and when nobody answers', async () => {
+    await updateMirror(mirror('b'), origin, forever);
+    const before = read('b', BOOT_LIST_NAME);
+    await rotateKey(state, 'tls');
+    await publish();
+    const archive = readFileSync(join(stack, 'config-archive.cpio'));
+    const tampered = Buffer.from(archive);
+    tampered[200] = (tampered[200] ?? 0) ^ 1;
+    for (const answer of [tampered, archive.subarray(0, 100), Buffer.concat([archive, archive]), 404, 500]) {
+      spoiled.set('config-archive.cpio', answer);
+      const code = typeof answer === 'number' ? 'KND_MIRROR_UNREACHABLE' : 'KND_MIRROR_REFUSED';
+      await expect(updateMirror(mirror('b'), origin, forever)).rejects.toMatchObject({ code });
+      expect(read('b', BOOT_LIST_NAME)).toEqual(before);
+      expect(readdirSync(join(folder, 'b/releases')).filter((name) => name.includes('unfinished'))).toEqual(
+        [],
+      );
+    }
+    spoiled.clear();
+    const nobody = { url: 'http://127.0.0.1:1' };
+    await expect(updateMirror(mirror('b'), nobody, forever)).rejects.toMatchObject({
+      code: 'KND_MIRROR_UNREACHABLE',
+    });
+    expect(await updateMirror(mirror('b'), origin, forever)).toMatchObject({ kind: 'updated' });
+  });
+
+  it('refuses the files of another site, and a list that was changed', async () => {
+    const other = publicArchiveKeys((await openSiteKeys(join(folder, 'other'))).archive)[0] ?? '';
+    const strange = updateMirror({ folder: join(folder, 'c'), key: other }, origin, forever);
+    await expect(strange).rejects.toThrow('signed by another site');
+    const list = JSON.parse(readFileSync(join(stack, BOOT_LIST_NAME), 'utf8'));
+    const payload = Buffer.from(
+      JSON.stringify({ keys: [], files: { '../../evil': { size: 1, sha256: '' } } }),
+    );
+    spoiled.set(
+      BOOT_LIST_NAME,
+      Buffer.from(JSON.stringify({ ...list, payload: payload.toString('base64') })),
+    );
+    await expect(updateMirror(mirror('c'), origin, forever)).rejects.toThrow('changed after it was signed');
+    spoiled.clear();
+  });
+
+  it('learns the site’s new key from a list that the old one signed as well', async () => {
+    await updateMirror(mirror('d'), origin, forever);
+    await rotateKey(state, 'archive');
+    await publish();
+    await updateMirror(mirror('d'), origin, forever);
+    const [present = ''] = publicArchiveKeys((await openSiteKeys(state)).archive);
+    expect(JSON.parse(readFileSync(join(folder, 'd/site-keys.json'), 'utf8'))[0]).toBe(present);
+    expect(present).not.toBe(key);
+  });
+});
+
+describe('the mirror’s service', () => {
+  const install = join(import.meta.dirname, '../../../orchestrator-stub/mirror/install');
+
+  it('is installed by the script, and systemd finds nothing wrong with it', async () => {
+    const root = join(folder, 'root');
+    // The program itself is left out: systemd only looks whether the file to start is there.
+    mkdirSync(join(root, 'opt/kindling/node_modules/.bin'), { recursive: true });
+    const place = join(root, 'opt/kindling/orchestrator-stub/mirror/install');
+    cpSync(install, place, { recursive: true });
+    writeFileSync(join(root, 'opt/kindling/node_modules/.bin/node'), '', { mode: 0o755 });
+    await execa(
+      join(place, 'install-mirror.sh'),
+      ['https://orchestrator.example/tink-stack', key, 'eth1', join(state, 'site-ca.crt')],
+      {
+        env: { KINDLING_ROOT: root },
+      },
+    );
+    const settings = readFileSync(join(root, 'etc/kindling/mirror.env'), 'utf8');
+    expect(settings).toContain(`KINDLING_SITE_KEY=${key}\n`);
+    expect(settings).toContain('KINDLING_OPTIONS=--ca /etc/kindling/mirror-ca.pem\n');
+    const unit = join(root, 'etc/systemd/system/kindling-mirror.service');
+    writeFileSync(unit, readFileSync(unit, 'utf8').replaceAll('/opt/kindling', join(root, 'opt/kindling')));
+    const { stdout, stderr } = await execa('systemd-analyze', ['verify', '--man=no', unit]);
+    expect(`${stdout}${stderr}`).toBe('');
+    const judged = await execa('systemd-analyze', ['security', '--offline=true', unit], { reject: false });
+    expect(judged.stdout).toMatch(/Overall exposure level for kindling-mirror\.service: [0-2]\.\d OK/);
+  });
+
+  it('is not installed with half of its settings', async () => {
+    const { exitCode, stderr } = await execa(join(install, 'install-mirror.sh'), ['https://x'], {
+      reject: false,
+    });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('usage:');
+  });
+});
