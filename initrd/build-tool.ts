@@ -7,6 +7,7 @@ const PACKAGE_OF: Record<string, string> = {
   'apt-get': 'apt',
   'dpkg-deb': 'dpkg',
   gcc: 'gcc and libc6-dev',
+  make: 'make',
   nm: 'binutils',
   openssl: 'openssl',
   sbsign: 'sbsigntool',

@@ -30,9 +30,9 @@ const EMF_SYSLOG_HOST = '127.0.0.1';
 /** The kernel's own limit on x86; what is longer is cut off silently (COMMAND_LINE_SIZE). */
 const LONGEST_KERNEL_COMMAND_LINE = 2048;
 
-/** The script that finds a network and chains to `bootUrl`. */
-export function renderChainScript(bootUrl: string): string {
-  return render('chain.ipxe', { BOOT_URL: bootUrl });
+/** The script that finds a network and chains to `bootUrl`; with image trust, only if the site signed it. */
+export function renderChainScript(bootUrl: string, options: { imageTrust?: boolean } = {}): string {
+  return render('chain.ipxe', { BOOT_URL: bootUrl, IMAGE_TRUST: options.imageTrust ? '1' : '' });
 }
 
 /** The script that loads and starts the Micro-OS. */

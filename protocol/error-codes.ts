@@ -782,6 +782,12 @@ export const ERROR_CODES = {
       'What iPXE loaded was not started: the firmware or the site’s loader refused it (Secure Boot, hashes). The machine reboots.',
     hint: 'The lines above on the console say what was refused and why.',
   },
+  KND_IPXE_SOURCE: {
+    exit: 2,
+    retryable: false,
+    meaning: 'kindling build ipxe was given a folder that is no iPXE source tree.',
+    hint: 'Give --source the folder of a checkout of iPXE. Without one, kindling build site takes Debian’s iPXE.',
+  },
   KND_IPXE_UNAVAILABLE: {
     exit: 3,
     retryable: true,

@@ -13,6 +13,7 @@ interface SiteOptions {
   server?: string;
   microOs?: string;
   microOsUrl?: string;
+  ipxe?: string;
   name: string[];
   env: string[];
   httpProxy?: string;
@@ -41,6 +42,7 @@ export function defineBuildSite(site: Command): void {
     .option('--server <url>', 'address of the orchestrator as nodes reach it')
     .option('--micro-os <folder>', 'folder of a built Micro-OS (default: it is built)')
     .option('--micro-os-url <url>', 'where machines fetch kernel and initramfs from, if not from --url')
+    .option('--ipxe <folder>', 'folder of an iPXE of kindling build ipxe (default: Debian’s)')
     .option('--name <name>', 'further name for the server certificate; may be repeated', collect, [])
     .option('--env <NAME=VALUE>', 'setting for the config archive; may be repeated', collect, [])
     .option('--http-proxy <url>', 'proxy for the nodes')
@@ -118,7 +120,7 @@ async function requestOf(options: SiteOptions): Promise<BootFilesRequest> {
     serverUrl: checkUrl(serverUrl, '--server'),
     microOsUrl: options.microOsUrl ?? kept?.microOsUrl,
     microOsFolder: options.microOs ?? kept?.microOsFolder ?? (await builtMicroOs()),
-    ipxeFolder: kept?.ipxeFolder ?? (await debianIpxe()),
+    ipxeFolder: options.ipxe ?? kept?.ipxeFolder ?? (await debianIpxe()),
     environment: environment ? Object.fromEntries(environment) : kept?.environment,
     proxies,
     consoles: given(options.console) ?? kept?.consoles,

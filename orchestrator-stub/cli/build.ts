@@ -9,6 +9,7 @@ import {
   type Profile,
   packDropin,
 } from '../../initrd/index.ts';
+import { defineBuildIpxe } from './build-ipxe.ts';
 import { defineBuildSite } from './build-site.ts';
 
 /** `kindling build …`: makes the agent executable, the Micro-OS, what goes beside it, and a site's boot files. */
@@ -32,6 +33,7 @@ export function defineBuild(build: Command): void {
     .action(buildMicroOs);
 
   defineBuildSite(build.command('site'));
+  defineBuildIpxe(build.command('ipxe'));
 
   build
     .command('dropin <folder>')
