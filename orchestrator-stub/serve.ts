@@ -26,6 +26,7 @@ import { HostTable } from './store/host-table.ts';
 import { LogTable } from './store/log-table.ts';
 import { RecoveryKeyTable } from './store/recovery-key-table.ts';
 import { WorkflowTable } from './store/workflow-table.ts';
+import { startSyslogServer } from './syslog/syslog-server.ts';
 import type { Template } from './workflow/built-in.ts';
 import { Templates } from './workflow/templates.ts';
 import { Workflows } from './workflow/workflows.ts';
@@ -43,6 +44,8 @@ export interface StubOptions {
   names?: string[];
   /** Whether calls need a token; by default with TLS they do, without (where anyone could read it) they do not. */
   auth?: 'required' | 'none';
+  /** UDP port for syslog; 0 picks a free one, absent: none is taken. */
+  syslogPort?: number | undefined;
   /** Folders whose files are served below /tink-stack/, besides «tink-stack» in the state folder. */
   artefacts?: string[];
   /** Folders whose files are served below /files-edge-orch/, besides «files-edge-orch» in the state folder. */
@@ -75,6 +78,8 @@ export interface Stub {
     /** host:port for gRPC without TLS, when a plain port is open. */
     plainGrpc?: string;
   };
+  /** Where syslog is taken, if it is. */
+  syslogPort: number | undefined;
   /** PEM of the CAs that nodes are to trust. */
   readonly ca: string;
   /** For «Authorization: Bearer …» on the API. */
@@ -212,6 +217,13 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   workflows.start();
   const listeners = await openListeners(options, certificates, { http, grpc: grpc.accept });
   ownUrl = listeners.urls.http;
+  const syslog =
+    options.syslogPort === undefined
+      ? undefined
+      : await startSyslogServer(
+          { hosts, logs, bus, now },
+          { host: options.host ?? '::', port: options.syslogPort },
+        );
   // `kindling build site --rotate tls` makes a new one while we run.
   const certificateFile = serverCertificateFile(stateFolder);
   watchFile(certificateFile, { interval: CERTIFICATE_LOOK_MS, persistent: false }, () => {
@@ -223,6 +235,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   });
   return {
     urls: listeners.urls,
+    syslogPort: syslog?.port,
     get ca() {
       return certificates.ca;
     },
@@ -230,6 +243,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     projectId,
     close: async () => {
       unwatchFile(certificateFile);
+      await syslog?.[Symbol.asyncDispose]();
       workflows.stop();
       await grpc.close();
       await Promise.all(listeners.all.map((listener) => listener.close()));

@@ -26,6 +26,7 @@ interface ServeOptions {
   microOs?: string;
   microOsUrl?: string;
   httpsBoot: boolean;
+  syslog?: string;
   log: string;
 }
 
@@ -71,6 +72,7 @@ export function defineServe(command: Command): void {
       collect,
       [],
     )
+    .option('--syslog <port>', 'take syslog over UDP (usually 514) into the logs of the nodes')
     .option('--log <level>', 'log level of the server', 'info')
     .action(serve);
 }
@@ -90,6 +92,7 @@ async function serve(options: ServeOptions): Promise<void> {
     files: options.files,
     ...(options.dialect.length > 0 ? { dialects: options.dialect } : {}),
     isStrict: options.strict ?? false,
+    syslogPort: options.syslog === undefined ? undefined : parsePort(options.syslog),
     log: pino({ level: options.log }, pino.destination(2)),
   });
   writePrivate(join(options.state, 'server-url'), `${stub.urls.http}\n`);

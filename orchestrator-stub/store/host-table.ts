@@ -39,6 +39,14 @@ export class HostTable {
     return this.#hosts('SELECT document FROM hosts WHERE mac = ? ORDER BY is_registered DESC', mac)[0];
   }
 
+  /** The one that was seen last, where several were given the same address one after the other. */
+  byReportedIp(ip: string): Host | undefined {
+    return this.#hosts(
+      "SELECT document FROM hosts WHERE json_extract(document, '$.reportedIp') = ? ORDER BY json_extract(document, '$.lastSeenAt') DESC LIMIT 1",
+      ip,
+    )[0];
+  }
+
   save(host: Host): void {
     this.#database.run(
       'INSERT INTO hosts (id, document) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET document = excluded.document',
