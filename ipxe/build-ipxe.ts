@@ -63,13 +63,13 @@ export async function buildIpxe({ source, ca, bootUrl, output }: IpxeBuild): Pro
 }
 
 /** iPXE reads config/local/general.h after its own defaults. */
-export function generalHeader(): string {
+function generalHeader(): string {
   const lines = ENABLED.map((name) => `#undef ${name}\n#define ${name}`);
   return `${[...lines, '#undef LINK_WAIT_TIMEOUT', `#define LINK_WAIT_TIMEOUT ${LINK_WAIT_MS}`].join('\n')}\n`;
 }
 
 /** CERT puts the certificates inside, TRUST makes them the only roots, EMBED is what runs first. */
-export function makeArguments({ certificates, script }: { certificates: string; script: string }): string[] {
+function makeArguments({ certificates, script }: { certificates: string; script: string }): string[] {
   const inside = [`CERT=${certificates}`, `TRUST=${certificates}`, `EMBED=${script}`];
   return [`-j${availableParallelism()}`, ...TARGETS, ...inside];
 }
