@@ -14,6 +14,7 @@ import { kexec } from './kexec/kexec.ts';
 import { lvmPartition } from './lvm-partition/lvm-partition.ts';
 import { emtPartition } from './microvisor/emt-partition.ts';
 import { fdeDmv } from './microvisor/fde-dmv.ts';
+import { postMortem } from './post-mortem/post-mortem.ts';
 import { reboot } from './reboot.ts';
 import { rootio } from './rootio/rootio.ts';
 import { secureBootFlag } from './secure-boot-flag.ts';
@@ -37,6 +38,7 @@ export const CATALOG: readonly Action[] = [
   cexec,
   cloudInit,
   firstBootReport,
+  postMortem,
   kernelupgrd,
   lvmPartition,
   fdeDmv,

@@ -20,6 +20,10 @@ const BENCHMARKS: Record<string, { summary: string; load: () => Promise<RunBench
     summary: 'size, memory and boot time of the Micro-OS, next to its peers',
     load: async () => (await import('./micro-os.ts')).benchmarkMicroOs,
   },
+  tftp: {
+    summary: 'a loader over TFTP on a link with 1 ms delay: block size, window, dnsmasq',
+    load: async () => (await import('./tftp/tftp.ts')).benchmarkTftp,
+  },
 };
 
 /** 1 choose  2 run  3 print: for people, or with --json one object and nothing else  4 exit code 1 if a bar is missed */

@@ -7,7 +7,7 @@ import { programVersion } from './cli/version.ts';
 import { AccessControl } from './credentials/access.ts';
 import { Credentials } from './credentials/credentials.ts';
 import { openTokenSigner } from './credentials/token-signer.ts';
-import { EventBus } from './events/bus.ts';
+import { EventBus, type NetbootEvent } from './events/bus.ts';
 import { createGrpcServer } from './grpc/server.ts';
 import { createSiteHttpServer } from './http/site-server.ts';
 import { type Listener, listenPlain, listenTls, type Protocols, type TlsListener } from './listener.ts';
@@ -85,6 +85,8 @@ export interface Stub {
   /** For «Authorization: Bearer …» on the API. */
   token: string;
   projectId: string;
+  /** Tells whoever watches what a machine was given before its agent runs. */
+  announce: (event: NetbootEvent) => void;
   close: () => Promise<void>;
 }
 
@@ -241,6 +243,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     },
     token: operatorToken,
     projectId,
+    announce: (event) => bus.publish(event),
     close: async () => {
       unwatchFile(certificateFile);
       await syslog?.[Symbol.asyncDispose]();

@@ -247,6 +247,13 @@ export const ERROR_CODES = {
     meaning: 'The disk does not hold an Edge Microvisor image, so it cannot be given two slots.',
     hint: 'Use the microvisor template only with Edge Microvisor images.',
   },
+  KND_FIRST_BOOT_FAILED: {
+    exit: 1,
+    retryable: false,
+    meaning:
+      'The installed system did not report its first boot, and the node came back into the Micro-OS. Its disk is left as it is.',
+    hint: 'The message has the reason, «kindling node logs» the evidence. Correct image or cloud-init, then «kindling node reprovision».',
+  },
   KND_NVRAM_FULL: {
     exit: 1,
     retryable: false,

@@ -24,6 +24,10 @@ export const DEBIAN_PACKAGES: readonly { name: string; reason: string }[] = [
   { name: 'swtpm', reason: 'a TPM 2.0 for the virtual machines' },
   { name: 'dnsmasq-base', reason: 'a real DHCP server for the test networks, as a customer would have one' },
   { name: 'iproute2', reason: 'network namespaces, bridges and taps for the test networks' },
+  {
+    name: 'socat',
+    reason: 'carries the port of the demo’s orchestrator out of its network, and packets over a slow link',
+  },
   { name: 'curl', reason: 'a real HTTP and TFTP client in the tests' },
   { name: 'nginx-light', reason: 'a real HTTPS server in the tests of the image writer' },
 

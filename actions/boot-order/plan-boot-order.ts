@@ -2,8 +2,12 @@ import { type BootState, encodeNumbers, entryName } from './boot-state.ts';
 import { fileOf, type HardDriveNode, hardDriveOf, pathToLoader } from './device-path.ts';
 import { ACTIVE, encodeLoadOption, type LoadOption } from './load-option.ts';
 
-/** disk-first: the installed system leads. keep-order: it is added at the end, the first boot goes to it all the same (BootNext). */
-export type BootPolicy = 'disk-first' | 'keep-order';
+/**
+ * disk-first: the installed system leads. keep-order: it is added at the end, the first boot goes to it all the same (BootNext).
+ * after-report: what the Micro-OS was booted from leads, the disk follows and gets the next boot only; the installed system moves itself
+ * to the head once it has reported (protocol/commit-boot-order.ts). One that never reports is followed by the Micro-OS.
+ */
+export type BootPolicy = 'disk-first' | 'keep-order' | 'after-report';
 
 export interface WantedBoot {
   label: string;
@@ -96,9 +100,13 @@ function freeNumber({ entries, order }: BootState): number {
 
 function newOrder(state: BootState, wanted: WantedBoot, entry: number, gone: ReadonlySet<number>): number[] {
   const rest = state.order.filter((number) => number !== entry && !gone.has(number));
-  if (wanted.policy === 'keep-order')
-    return state.order.includes(entry) ? state.order.filter((number) => !gone.has(number)) : [...rest, entry];
   const { current } = state;
+  const hasWayBack = current !== undefined && current !== entry && rest.includes(current);
+  if (wanted.policy === 'after-report' && hasWayBack)
+    return [current, entry, ...rest.filter((number) => number !== current)];
+  // Without a way back there is nothing to lead: the order stays, as for a site that wants it so.
+  if (wanted.policy === 'keep-order' || wanted.policy === 'after-report')
+    return state.order.includes(entry) ? state.order.filter((number) => !gone.has(number)) : [...rest, entry];
   if (!wanted.demoteCurrent || current === undefined || !rest.includes(current)) return [entry, ...rest];
   return [entry, ...rest.filter((number) => number !== current), current];
 }

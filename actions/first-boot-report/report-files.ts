@@ -1,3 +1,4 @@
+import { COMMIT_BOOT_ORDER } from '../../protocol/commit-boot-order.ts';
 import type { FileToPlace } from '../target-root/place-file.ts';
 
 const UNIT = 'kindling-first-boot-report.service';
@@ -80,8 +81,10 @@ read -r -t 30 _ status _ <&5; [ "\${status%??}" = 2 ]'
   fi
 }
 
+${COMMIT_BOOT_ORDER}
 send || exit 1
 mkdir -p /var/lib/kindling && : > /var/lib/kindling/first-boot-reported
+commit_boot_order || echo 'the firmware does not take the boot order' >&2
 rm -f ${ENABLE_LINK.path} /etc/systemd/system/${UNIT} ${SCRIPT} ${SCRIPT}.pem 2>/dev/null
 exit 0
 `;

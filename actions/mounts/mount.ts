@@ -18,11 +18,17 @@ export interface Mounted {
 export async function mountFilesystem(
   context: MountContext,
   source: string,
-  options: { fsType?: string | undefined; isReadOnly?: boolean } = {},
+  options: {
+    fsType?: string | undefined;
+    isReadOnly?: boolean;
+    /** With isReadOnly: do not replay the journal either, so that not a byte changes (ext4, xfs). */
+    isUnrecovered?: boolean;
+  } = {},
 ): Promise<Mounted> {
   const target = await mkdtemp(path.join(tmpdir(), 'kindling-mount-'));
   const type = options.fsType ? ['-t', options.fsType] : [];
-  const mode = options.isReadOnly ? ['-o', 'ro'] : [];
+  const skipsJournal = options.isUnrecovered && /^(ext[34]|xfs)$/.test(options.fsType ?? '');
+  const mode = options.isReadOnly ? ['-o', skipsJournal ? 'ro,norecovery' : 'ro'] : [];
   return mountOn(context, [...type, ...mode, source], target, true);
 }
 

@@ -1,78 +1,116 @@
-import { mkdir, open, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { runTool } from '../../initrd/build-tool.ts';
 import { EPOCH_SECONDS } from './debian-root.ts';
 
 const MIB = 2 ** 20;
 const SECTOR = 512;
-const ESP_TYPE = 'C12A7328-F81F-11D2-BA4B-00A0C93EC93B';
-const LINUX_ROOT_X86_64 = '4F68BCE3-E8CD-4DB1-96E7-FBCAF984B709';
+const TYPES = {
+  esp: 'C12A7328-F81F-11D2-BA4B-00A0C93EC93B',
+  root: '4F68BCE3-E8CD-4DB1-96E7-FBCAF984B709', // Linux root, x86-64
+  data: '0FC63DAF-8483-4772-8E79-3D69D8477DE4',
+} as const;
 
-export interface DiskImageRecipe {
-  /** Folder whose contents become the root file system. */
-  root: string;
-  rootUuid: string;
-  /** Path on the EFI system partition → file. */
-  espFiles: Record<string, string>;
-  espMib: number;
-  rootMib: number;
+export interface PartitionRecipe {
+  number: number;
+  label: string;
+  type: keyof typeof TYPES;
+  mib: number;
+  content: FatContent | Ext4Content;
+}
+
+interface FatContent {
+  kind: 'fat';
+  /** Path on the file system → file. */
+  files: Record<string, string>;
+  /** Makes the disk start under BIOS too, by the syslinux.cfg among the files. */
+  biosLoader?: BiosLoader;
+}
+
+interface Ext4Content {
+  kind: 'ext4';
+  label: string;
+  uuid: string;
+  /** Becomes its content; empty without. */
+  folder?: string;
+}
+
+/** Debian's syslinux: the program that puts it on a FAT file system, and the MBR code that finds that partition. */
+export interface BiosLoader {
+  syslinux: string;
+  mbrCode: string;
 }
 
 /**
- * A raw GPT disk image with an EFI system partition and an ext4 root, made without mounts, loop devices or root rights
- * on devices. The partitions are numbered as in Ubuntu's cloud images: 15 is the ESP, 1 the root, which comes last
- * so that it can grow. Same input, same bytes.
+ * A raw GPT disk image, its partitions one after the other in the order given, made without mounts, loop devices or root rights on
+ * devices. Same input, same bytes.
  */
-export async function makeDiskImage(output: string, recipe: DiskImageRecipe): Promise<void> {
+export async function makeDiskImage(output: string, partitions: readonly PartitionRecipe[]): Promise<void> {
   const work = `${output}.parts`;
   await mkdir(work);
   try {
-    const esp = join(work, 'esp.img');
-    const root = join(work, 'root.img');
-    await makeEsp(esp, recipe);
-    await makeRoot(root, recipe);
-    await truncate(await touch(output), (recipe.espMib + recipe.rootMib + 2) * MIB);
-    await partition(output, recipe, work);
-    await copySparse(esp, output, MIB);
-    await copySparse(root, output, (1 + recipe.espMib) * MIB);
+    const mib = partitions.reduce((sum, partition) => sum + partition.mib, 0);
+    await truncate(await touch(output), (mib + 2) * MIB);
+    await writeTable(output, partitions, work);
+    let at = MIB;
+    for (const partition of partitions) {
+      const file = join(work, `${partition.number}.img`);
+      await truncate(await touch(file), partition.mib * MIB);
+      await fill(file, partition.content, at / SECTOR);
+      await copySparse(file, output, at);
+      at += partition.mib * MIB;
+      if (partition.content.kind === 'fat' && partition.content.biosLoader)
+        await writeMbrCode(output, partition.content.biosLoader.mbrCode);
+    }
   } finally {
     await rm(work, { recursive: true });
   }
 }
 
-async function makeEsp(path: string, { espMib, espFiles }: DiskImageRecipe): Promise<void> {
-  await truncate(await touch(path), espMib * MIB);
-  await runTool('mkfs.vfat', ['--invariant', '-F', '32', '-n', 'ESP', path]);
-  const folders = new Set(Object.keys(espFiles).flatMap((file) => parents(file)));
-  for (const folder of [...folders].sort()) await runTool('mmd', ['-i', path, `::${folder}`]);
-  for (const [name, source] of Object.entries(espFiles))
-    await runTool('mcopy', ['-m', '-i', path, source, `::${name}`]);
-}
-
-async function makeRoot(path: string, { root, rootUuid, rootMib }: DiskImageRecipe): Promise<void> {
-  await truncate(await touch(path), rootMib * MIB);
+async function fill(file: string, content: FatContent | Ext4Content, startSector: number): Promise<void> {
+  if (content.kind === 'fat') return fillFat(file, content, startSector);
+  const { label, uuid, folder } = content;
   await runTool('env', [
     `E2FSPROGS_FAKE_TIME=${EPOCH_SECONDS}`,
     'mke2fs',
     '-q',
-    ...['-t', 'ext4', '-L', 'rootfs', '-U', rootUuid, '-m', '1', '-d', root],
-    ...['-E', `hash_seed=${rootUuid},lazy_itable_init=1,nodiscard`, path],
+    ...['-t', 'ext4', '-L', label, '-U', uuid, '-m', '1', ...(folder === undefined ? [] : ['-d', folder])],
+    ...['-E', `hash_seed=${uuid},lazy_itable_init=1,nodiscard`, file],
   ]);
 }
 
-async function partition(path: string, { espMib }: DiskImageRecipe, work: string): Promise<void> {
+async function fillFat(file: string, { files, biosLoader }: FatContent, startSector: number): Promise<void> {
+  // -h: the BIOS loader finds its partition by the sectors in front of it.
+  await runTool('mkfs.vfat', ['--invariant', '-F', '32', '-n', 'ESP', '-h', String(startSector), file]);
+  const folders = new Set(Object.keys(files).flatMap((name) => parents(name)));
+  for (const folder of [...folders].sort()) await runTool('mmd', ['-i', file, `::${folder}`]);
+  for (const [name, source] of Object.entries(files))
+    await runTool('mcopy', ['-m', '-i', file, source, `::${name}`]);
+  if (biosLoader) await runTool('env', ['MTOOLS_SKIP_CHECK=1', biosLoader.syslinux, '--install', file]);
+}
+
+/** The first 440 bytes of a disk are code; the rest of the sector belongs to the partition table. */
+async function writeMbrCode(disk: string, file: string): Promise<void> {
+  const code = (await readFile(file)).subarray(0, 440);
+  await using handle = await open(disk, 'r+');
+  await handle.write(code, 0, code.length, 0);
+}
+
+async function writeTable(path: string, partitions: readonly PartitionRecipe[], work: string): Promise<void> {
   const script = join(work, 'partitions');
-  const espSectors = (espMib * MIB) / SECTOR;
-  const start = MIB / SECTOR;
+  let start = MIB / SECTOR;
+  const lines = partitions.map(({ number, label, type, mib, content }) => {
+    const size = (mib * MIB) / SECTOR;
+    const uuid = `6b696e64-6c69-6e67-8000-${number.toString(16).padStart(12, '0')}`;
+    const isBiosBoot = content.kind === 'fat' && content.biosLoader;
+    const attributes = isBiosBoot ? ', attrs=LegacyBIOSBootable' : '';
+    const line = `${number}: start=${start}, size=${size}, type=${TYPES[type]}, uuid=${uuid}, name=${label}${attributes}`;
+    start += size;
+    return line;
+  });
   await writeFile(
     script,
-    [
-      'label: gpt',
-      'label-id: 6b696e64-6c69-6e67-8000-000000000000',
-      `15: start=${start}, size=${espSectors}, type=${ESP_TYPE}, uuid=6b696e64-6c69-6e67-8000-00000000000f, name=ESP`,
-      `1: start=${start + espSectors}, type=${LINUX_ROOT_X86_64}, uuid=6b696e64-6c69-6e67-8000-000000000001, name=rootfs`,
-      '',
-    ].join('\n'),
+    ['label: gpt', 'label-id: 6b696e64-6c69-6e67-8000-000000000000', ...lines, ''].join('\n'),
   );
   await runTool('sh', [
     '-c',
@@ -82,7 +120,6 @@ async function partition(path: string, { espMib }: DiskImageRecipe, work: string
     script,
   ]);
 }
-
 /** Zero blocks stay holes. */
 async function copySparse(from: string, to: string, offset: number): Promise<void> {
   await using source = await open(from, 'r');

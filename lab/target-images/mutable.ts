@@ -1,45 +1,32 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { cached, hashOfFile } from '../../initrd/build-cache.ts';
 import { runTool } from '../../initrd/build-tool.ts';
 import { resolvePackages, unpackPackage } from '../../initrd/debian/packages.ts';
-import { addSections } from '../../initrd/micro-os/uki.ts';
 import { step } from '../../setup/step.ts';
 import { EPOCH_SECONDS, ensureDebianRoot } from './debian-root.ts';
-import { makeDiskImage } from './disk-image.ts';
-
-export interface TargetImage {
-  /** The raw disk image. */
-  raw: string;
-  /** The same, compressed: what a workflow downloads. */
-  zst: string;
-  /** SHA-256 of the compressed file, as workflows state it. */
-  sha256: string;
-  rootUuid: string;
-}
+import { type BiosLoader, makeDiskImage } from './disk-image.ts';
+import { publishable, type TargetImage, targetImageIn } from './image-file.ts';
+import { writeUnifiedKernel } from './unified-kernel.ts';
 
 const ROOT_UUID = '6b696e64-6c69-4e67-a000-000000000001';
-const KERNEL_COMMAND_LINE = `root=UUID=${ROOT_UUID} ro console=tty0 console=ttyS0 net.ifnames=0 mitigations=off apparmor=0 audit=0`;
+const KERNEL_COMMAND_LINE = `root=UUID=${ROOT_UUID} ro panic=10 console=tty0 console=ttyS0 net.ifnames=0 no_timer_check mitigations=off apparmor=0 audit=0`;
+const SYSLINUX_MENU = `DEFAULT debian\nLABEL debian\n  LINUX /vmlinuz\n  INITRD /initrd.img\n  APPEND ${KERNEL_COMMAND_LINE}\n`;
 const ESP_MIB = 48;
 const ROOT_MIB = 480;
-const OUR_SOURCES = ['debian-root.ts', 'disk-image.ts', 'mutable.ts'];
+const OUR_SOURCES = ['debian-root.ts', 'disk-image.ts', 'image-file.ts', 'mutable.ts', 'unified-kernel.ts'];
 
-/** A mutable Debian (systemd, real cloud-init, ext4 «rootfs») as a disk image that boots under UEFI. Cached. */
+/**
+ * A mutable Debian (systemd, real cloud-init, ext4 «rootfs») as a disk image that boots under UEFI and BIOS. The partitions are numbered as in
+ * Ubuntu's cloud images: 15 is the ESP, 1 the root, which comes last so that it can grow. Cached.
+ */
 export async function ensureMutableTarget(): Promise<TargetImage> {
   const rootTar = await ensureDebianRoot();
   const sources = await Promise.all(OUR_SOURCES.map((name) => hashOfFile(join(import.meta.dirname, name))));
   const folder = await cached('target-mutable', { rootTar, sources }, (target) =>
     step('target image «mutable Debian»', (say) => build(target, rootTar, say)),
   );
-  return {
-    raw: join(folder, 'disk.raw'),
-    zst: join(folder, 'disk.raw.zst'),
-    sha256: (await readFile(join(folder, 'sha256'), 'utf8')).trim(),
-    rootUuid: ROOT_UUID,
-  };
+  return targetImageIn(folder);
 }
 
 async function build(target: string, rootTar: string, say: (progress: string) => void): Promise<void> {
@@ -53,36 +40,54 @@ async function build(target: string, rootTar: string, say: (progress: string) =>
 
   say('kernel image');
   const uki = join(target, 'linux.efi');
-  await writeFile(uki, await unifiedKernel(root));
+  await writeUnifiedKernel(uki, {
+    root,
+    commandLine: KERNEL_COMMAND_LINE,
+    initramfs: await readFile(join(root, 'boot/initrd.img')),
+  });
   await utimes(uki, EPOCH_SECONDS, EPOCH_SECONDS);
 
+  const menu = join(target, 'syslinux.cfg');
+  await writeFile(menu, SYSLINUX_MENU);
+  await utimes(menu, EPOCH_SECONDS, EPOCH_SECONDS);
+
   say('file systems');
-  const raw = join(target, 'disk.raw');
-  await makeDiskImage(raw, {
-    root,
-    rootUuid: ROOT_UUID,
-    espFiles: { '/EFI/BOOT/BOOTX64.EFI': uki },
-    espMib: ESP_MIB,
-    rootMib: ROOT_MIB,
-  });
+  await makeDiskImage(join(target, 'disk.raw'), [
+    {
+      number: 15,
+      label: 'ESP',
+      type: 'esp',
+      mib: ESP_MIB,
+      content: {
+        kind: 'fat',
+        files: {
+          '/EFI/BOOT/BOOTX64.EFI': uki,
+          '/vmlinuz': join(root, 'boot/vmlinuz'),
+          '/initrd.img': join(root, 'boot/initrd.img'),
+          '/syslinux.cfg': menu,
+        },
+        biosLoader: await biosLoader(),
+      },
+    },
+    {
+      number: 1,
+      label: 'rootfs',
+      type: 'root',
+      mib: ROOT_MIB,
+      content: { kind: 'ext4', label: 'rootfs', uuid: ROOT_UUID, folder: root },
+    },
+  ]);
   await rm(root, { recursive: true });
   await rm(uki);
-
-  say('compressing');
-  await runTool('zstd', ['-q', '-9', '-T0', raw, '-o', `${raw}.zst`]);
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(`${raw}.zst`), hash);
-  await writeFile(join(target, 'sha256'), hash.digest('hex'));
+  await rm(menu);
+  await publishable(target, (percent) => say(`compressing ${percent} %`));
 }
 
-async function unifiedKernel(root: string): Promise<Buffer> {
-  const [stubPackage] = await resolvePackages(['systemd-boot-efi']);
-  if (!stubPackage) throw new Error('resolvePackages gives what it is asked for');
-  const stub = join(await unpackPackage(stubPackage), 'usr/lib/systemd/boot/efi/linuxx64.efi.stub');
-  return addSections(await readFile(stub), [
-    { name: '.osrel', contents: await readFile(join(root, 'usr/lib/os-release')) },
-    { name: '.cmdline', contents: Buffer.from(KERNEL_COMMAND_LINE) },
-    { name: '.linux', contents: await readFile(join(root, 'boot/vmlinuz')) },
-    { name: '.initrd', contents: await readFile(join(root, 'boot/initrd.img')) },
-  ]);
+async function biosLoader(): Promise<BiosLoader> {
+  const [program, files] = await resolvePackages(['syslinux', 'syslinux-common']);
+  if (!program || !files) throw new Error('resolvePackages gives what it is asked for');
+  return {
+    syslinux: join(await unpackPackage(program), 'usr/bin/syslinux'),
+    mbrCode: join(await unpackPackage(files), 'usr/lib/syslinux/mbr/gptmbr.bin'),
+  };
 }

@@ -1,16 +1,20 @@
 import type { Command } from 'commander';
 
-/** `kindling demo`: a virtual edge node from power-on to what this orchestrator knows of it, in front of your eyes. */
+/** `kindling demo`: an empty virtual machine becomes a running edge node in front of your eyes. */
 export function defineDemo(command: Command): void {
   command
-    .option('--firmware <name>', 'firmware of the virtual node: ovmf or seabios', 'ovmf')
-    .option('--memory <megabytes>', 'memory of the virtual node', '512')
-    .option('--console', 'show the node’s console too')
+    .option('--nodes <number>', 'how many virtual nodes, at the same time', '1')
+    .option('--bios', 'nodes with a BIOS instead of UEFI firmware')
+    .option('--immutable', 'install an immutable system: two slots, dm-verity, systemd-boot')
+    .option('--memory <megabytes>', 'memory of each virtual node', '1024')
+    .option('--keep', 'leave nodes and orchestrator running at the end, until Ctrl-C')
+    .option('--json', 'print every event as one JSON object per line')
+    .option('--console', 'show the consoles of the nodes too')
     .option('--picture <file>', 'draw what was printed as an SVG picture')
-    .option('--keep', 'leave the node and the orchestrator running at the end, until Ctrl-C')
     .action(async (options: Record<string, string | boolean>) => {
-      const { runDemo } = await import('./demo/run-demo.ts');
       const { readDemoOptions } = await import('./demo/demo-options.ts');
-      await runDemo(readDemoOptions(options));
+      const checked = readDemoOptions(options);
+      const { runDemo } = await import('./demo/run-demo.ts');
+      await runDemo(checked);
     });
 }

@@ -76,9 +76,16 @@ export async function serveNetboot(stub: Stub, options: NetbootOptions): Promise
     tftpFiles: new TftpFolder(tftpFolder),
     script: `${stackUrl}/boot.ipxe`,
     binaryBase: `${stackUrl}/`,
-    onDhcp: (event) => {
-      if (event.answered) console.log(`dhcp ${event.mac}: ${event.reason}`);
+    onDhcp: ({ mac, answered, reason }) => {
+      if (!answered) return;
+      console.log(`dhcp ${mac}: ${reason}`);
+      stub.announce({ type: 'netboot', nodeId: '', step: 'dhcp', client: mac, what: reason, bytes: 0 });
     },
-    onTftp: (event) => console.log(`tftp ${event.client} ${event.file}: ${event.outcome}`),
+    onTftp: ({ client, file, outcome, bytes }) => {
+      console.log(`tftp ${client} ${file}: ${outcome}`);
+      if (outcome !== 'complete') return;
+      const address = client.replace(/:\d+$/, '');
+      stub.announce({ type: 'netboot', nodeId: '', step: 'tftp', client: address, what: file, bytes });
+    },
   });
 }

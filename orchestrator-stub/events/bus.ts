@@ -11,8 +11,24 @@ export type StubEvent =
       total: number;
       actionState: string;
       message: string;
+      /** The action before this one, once it has succeeded. */
+      finished: { action: string; seconds: number; message: string } | null;
     }
-  | { type: 'log'; nodeId: string; lines: unknown[] };
+  | { type: 'log'; nodeId: string; lines: unknown[] }
+  | NetbootEvent;
+
+/** A machine that boots over the network was given something. It says no more of itself yet than where it is. */
+export interface NetbootEvent {
+  type: 'netboot';
+  /** Always empty: who the machine is comes out only when its agent runs. */
+  nodeId: '';
+  step: 'dhcp' | 'tftp' | 'http';
+  /** A MAC address for DHCP, an IP address otherwise. */
+  client: string;
+  /** What was offered, or the file that was sent. */
+  what: string;
+  bytes: number;
+}
 
 export type NodeChange =
   | 'discovered'
@@ -21,6 +37,8 @@ export type NodeChange =
   | 'onboarded'
   | 'provisioned'
   | 'running'
+  | 'committed'
+  | 'fallback'
   | 'deleted';
 
 export interface NumberedEvent {

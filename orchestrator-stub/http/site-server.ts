@@ -38,7 +38,9 @@ export function createSiteHttpServer(parts: SiteServerParts): Server {
       ...keycloakRoutes(parts),
       eventRoute(bus),
       logIntakeRoute({ hosts, logs, bus, caller, now }),
-      staticRoute('/tink-stack', parts.artefacts),
+      staticRoute('/tink-stack', parts.artefacts, ({ client, file, bytes }) =>
+        bus.publish({ type: 'netboot', nodeId: '', step: 'http', client, what: file, bytes }),
+      ),
       staticRoute('/files-edge-orch', parts.files),
     ],
     authorize: (request, level) => authorize(access, request, level),

@@ -20,8 +20,11 @@ const TYPES: Record<string, string> = {
   '.zst': 'application/zstd',
 };
 
+/** Called when all bytes of an answer have been sent. */
+type OnSent = (sent: { client: string; file: string; bytes: number }) => void;
+
 /** Boot artefacts and images as plain files with ranges and ETags, so that any CDN or nginx can take over. */
-export function staticRoute(prefix: string, folders: readonly string[]): RawRoute {
+export function staticRoute(prefix: string, folders: readonly string[], onSent: OnSent = () => {}): RawRoute {
   return {
     method: 'GET',
     path: `${prefix}/{*}`,
@@ -30,7 +33,10 @@ export function staticRoute(prefix: string, folders: readonly string[]): RawRout
       const segments = safeSegments(path['*'] ?? '');
       for (const folder of folders) {
         const file = await openInside(folder, segments);
-        if (file) return sendFile(request, response, file);
+        if (!file) continue;
+        const bytes = await sendFile(request, response, file);
+        if (bytes !== undefined) onSent({ client: clientOf(request), file: segments.join('/'), bytes });
+        return;
       }
       throw new KindlingError('KND_API_NOT_FOUND', `there is no ${prefix}/${segments.join('/')}`);
     },
@@ -71,7 +77,17 @@ async function openInside(folder: string, segments: string[]): Promise<OpenedFil
   }
 }
 
-async function sendFile(request: IncomingMessage, response: ServerResponse, file: OpenedFile): Promise<void> {
+/** IPv4 clients of a socket that listens on both kinds of address come as ::ffff:10.0.0.7. */
+function clientOf({ socket }: IncomingMessage): string {
+  return (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+}
+
+/** Gives how many bytes of the file were sent; undefined if none were meant to be, or the client went away. */
+async function sendFile(
+  request: IncomingMessage,
+  response: ServerResponse,
+  file: OpenedFile,
+): Promise<number | undefined> {
   const { path, stats } = file;
   const etag = `"${stats.size.toString(16)}-${Math.round(stats.mtimeMs * 1000).toString(16)}"`;
   const headers = {
@@ -82,12 +98,12 @@ async function sendFile(request: IncomingMessage, response: ServerResponse, file
   };
   if (isUnchanged(request, etag, stats)) {
     response.writeHead(304, headers).end();
-    return;
+    return undefined;
   }
   const range = decideRange(request.headers.range, request.headers['if-range']?.toString(), etag, stats);
   if (range.kind === 'unsatisfiable') {
     response.writeHead(416, { ...headers, 'content-range': `bytes */${stats.size}` }).end();
-    return;
+    return undefined;
   }
   const { start, end } = range;
   const partial = range.kind === 'part' ? { 'content-range': `bytes ${start}-${end}/${stats.size}` } : {};
@@ -98,12 +114,15 @@ async function sendFile(request: IncomingMessage, response: ServerResponse, file
   });
   if (request.method === 'HEAD' || end < start) {
     response.end();
-    return;
+    return undefined;
   }
   // A node that goes away in the middle is nothing to report.
-  await pipeline(createReadStream(path, { start, end, highWaterMark: 1024 * 1024 }), response).catch(
-    () => {},
-  );
+  try {
+    await pipeline(createReadStream(path, { start, end, highWaterMark: 1024 * 1024 }), response);
+    return end - start + 1;
+  } catch {
+    return undefined;
+  }
 }
 
 function isUnchanged({ headers }: IncomingMessage, etag: string, stats: Stats): boolean {

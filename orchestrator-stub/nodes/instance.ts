@@ -19,6 +19,10 @@ export interface Instance {
   createdAt: string;
   /** When the installed system reported its first boot for this generation. */
   firstBootAt: string | null;
+  /** When the installed system had put itself at the head of the boot order. */
+  bootOrderAt: string | null;
+  /** How often the node came back into the Micro-OS before this generation had reported. */
+  fallbacks: number;
   /** Secret of the address that the installed system reports its first boot to. */
   firstBootKey: string;
 }
@@ -44,6 +48,8 @@ export function createInstance({ id, host, profile, firstBootKey, now }: NewInst
     provisioningStatus: status('Provisioning In Progress', 'IN_PROGRESS', now),
     createdAt: now.toISOString(),
     firstBootAt: null,
+    bootOrderAt: null,
+    fallbacks: 0,
     firstBootKey,
   };
 }
@@ -67,6 +73,8 @@ export function nextGeneration(
     generation: instance.generation + 1,
     provisioningStatus: status('Provisioning In Progress', 'IN_PROGRESS', now),
     firstBootAt: null,
+    bootOrderAt: null,
+    fallbacks: 0,
     firstBootKey: change.firstBootKey,
   };
 }
@@ -83,5 +91,36 @@ export function markProvisioned(instance: Instance, generation: number, now: Dat
 }
 
 export function markFirstBoot(instance: Instance, now: Date): Instance {
-  return instance.firstBootAt ? instance : { ...instance, firstBootAt: now.toISOString() };
+  if (instance.firstBootAt) return instance;
+  return {
+    ...instance,
+    firstBootAt: now.toISOString(),
+    provisioningStatus: status('Provisioned', 'IDLE', now),
+  };
+}
+
+export function markBootOrder(instance: Instance, now: Date): Instance {
+  return instance.bootOrderAt ? instance : { ...instance, bootOrderAt: now.toISOString() };
+}
+
+/** True while the wanted generation is on the disk but its system has not been heard of. */
+export function awaitsFirstBoot(instance: Instance): boolean {
+  return instance.currentState === 'RUNNING' && instance.firstBootAt === null;
+}
+
+/** The node is in the Micro-OS again, and its installed system never reported. The disk stays as it is. */
+export function markFallback(instance: Instance, now: Date): Instance {
+  return {
+    ...instance,
+    fallbacks: (instance.fallbacks ?? 0) + 1,
+    provisioningStatus: status('First Boot Failed: looking for the reason', 'ERROR', now),
+  };
+}
+
+/** The post-mortem has an answer. */
+export function markFirstBootFailed(instance: Instance, reason: string, now: Date): Instance {
+  return {
+    ...instance,
+    provisioningStatus: status(`First Boot Failed: ${reason} (KND_FIRST_BOOT_FAILED)`, 'ERROR', now),
+  };
 }

@@ -74,7 +74,7 @@ export class Nodes {
       };
       hosts.save(seen);
       hosts.saveInventory(seen.id, inventory, now());
-      this.tell(seen, known ? 'changed' : 'discovered');
+      this.tell(seen, known?.lastSeenAt ? 'changed' : 'discovered');
       return seen;
     });
   }

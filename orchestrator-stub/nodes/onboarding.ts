@@ -5,6 +5,7 @@ import type { Database } from '../store/database.ts';
 import type { HostTable } from '../store/host-table.ts';
 import { resourceId } from '../store/identifiers.ts';
 import { type Host, normalizeMac, normalizeUuid, status, swapUuidFields } from './host.ts';
+import { awaitsFirstBoot, type Instance } from './instance.ts';
 import type { Nodes } from './nodes.ts';
 import {
   type Candidates,
@@ -101,7 +102,7 @@ export class Onboarding {
       return decideOnboarding(
         knock,
         (serial) => this.#candidates(knock, serial),
-        { isStrict, isProvisioned: ({ id }) => hosts.instance(id)?.currentState === 'RUNNING' },
+        { isStrict, isProvisioned: ({ id }) => isInUse(hosts.instance(id)) },
         now(),
       );
     } catch (thrown) {
@@ -152,4 +153,9 @@ export class Onboarding {
       this.#options.onFailure(thrown);
     }
   }
+}
+
+/** A system that has been heard of is left alone. One that has not lets its node back in, to say why. */
+function isInUse(instance: Instance | undefined): boolean {
+  return instance?.currentState === 'RUNNING' && !awaitsFirstBoot(instance);
 }

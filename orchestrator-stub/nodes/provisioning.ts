@@ -7,7 +7,7 @@ import type { DocumentTable } from '../store/document-table.ts';
 import type { HostTable } from '../store/host-table.ts';
 import { resourceId } from '../store/identifiers.ts';
 import type { StoredWorkflow } from '../store/workflow-table.ts';
-import type { Template } from '../workflow/built-in.ts';
+import { postMortemTemplate, type Template } from '../workflow/built-in.ts';
 import { defineWorkflow } from '../workflow/definition.ts';
 import { ImageFormats } from '../workflow/image-format.ts';
 import { templateData } from '../workflow/inputs.ts';
@@ -15,9 +15,13 @@ import { provisioningStatus } from '../workflow/status-text.ts';
 import type { Workflows } from '../workflow/workflows.ts';
 import { type Host, status } from './host.ts';
 import {
+  awaitsFirstBoot,
   createInstance,
   type Instance,
+  markBootOrder,
+  markFallback,
   markFirstBoot,
+  markFirstBootFailed,
   markProvisioned,
   needsProvisioning,
   nextGeneration,
@@ -40,6 +44,8 @@ export interface ProvisioningOptions {
   now: () => Date;
   onFailure: (thrown: unknown) => void;
 }
+
+const POST_MORTEM = 'post-mortem';
 
 /** Brings onboarded hosts to the system they should run: instance → workflow → first boot. */
 export class Provisioning {
@@ -123,9 +129,24 @@ export class Provisioning {
     });
   }
 
-  /** A workflow has moved: its host's status follows. */
-  follow({ definition, progress }: StoredWorkflow): void {
+  /** The installed system leads the boot order from now on. */
+  bootOrderCommitted(key: string): Host {
     const { hosts, nodes, database, now } = this.#options;
+    return database.transaction(() => {
+      const instance = hosts.instanceByFirstBootKey(key);
+      if (!instance) throw new KindlingError('KND_API_NOT_FOUND', 'there is no such first boot to report');
+      hosts.saveInstance(markBootOrder(instance, now()));
+      const host = nodes.find(instance.hostId);
+      nodes.tell(host, 'committed');
+      return host;
+    });
+  }
+
+  /** A workflow has moved: its host's status follows. */
+  follow(workflow: StoredWorkflow): void {
+    const { definition, progress } = workflow;
+    const { hosts, nodes, database, now } = this.#options;
+    if (definition.template === POST_MORTEM) this.#followPostMortem(workflow);
     if (definition.generation === 0) return;
     const { text, indicator } = provisioningStatus(definition, progress);
     // Most reports only carry progress: the host's line stays the same and nothing needs to be read or written.
@@ -172,6 +193,7 @@ export class Provisioning {
       const profile = this.#defaultProfileOf(host);
       return profile ? this.#createInstance(host, profile) : undefined;
     });
+    if (instance && awaitsFirstBoot(instance)) this.#examine(host, instance);
     if (!instance || !needsProvisioning(instance)) return;
     const isQcow2 = await this.#formats.isQcow2(this.profile(instance.profile));
     this.#startWorkflow(hostId, isQcow2);
@@ -204,6 +226,42 @@ export class Provisioning {
         defineWorkflow({ id, hostId, generation: instance.generation, template, data, now: now() }),
       );
     });
+  }
+
+  /** The node is back although its system should be running. It is asked why; the disk of this generation is never written again. */
+  #examine(host: Host, before: Instance): void {
+    const { hosts, nodes, database, settings, now } = this.#options;
+    const workflows = this.#options.workflows();
+    if (workflows.latestOf(host.id)?.progress.finishedAt === null) return;
+    database.transaction(() => {
+      const instance = markFallback(before, now());
+      hosts.saveInstance(instance);
+      nodes.tell(host, 'fallback');
+      const { actionRegistry, actionVersion } = settings();
+      workflows.add(
+        defineWorkflow({
+          id: `post-mortem-${host.uuid ?? host.id}-g${instance.generation}-${instance.fallbacks}`,
+          hostId: host.id,
+          generation: 0,
+          template: postMortemTemplate(),
+          data: {
+            DeviceInfoHwMacID: host.reportedMac ?? '',
+            PostMortemImage: `${actionRegistry}/post-mortem:${actionVersion}`,
+          },
+          now: now(),
+        }),
+      );
+    });
+  }
+
+  #followPostMortem({ definition, progress }: StoredWorkflow): void {
+    const { hosts, nodes, now } = this.#options;
+    const host = hosts.byId(definition.hostId);
+    const instance = hosts.instance(definition.hostId);
+    if (!progress.finishedAt || !host || !instance || !awaitsFirstBoot(instance)) return;
+    const reason = progress.actions[0]?.message || `the post-mortem ended with ${progress.state}`;
+    hosts.saveInstance(markFirstBootFailed(instance, reason, now()));
+    nodes.tell(host, 'fallback');
   }
 
   #createInstance(host: Host, profile: string): Instance {

@@ -16,6 +16,7 @@ export function statusLine(host: Host, instance: Instance | undefined): string {
   }
   if (!instance) return 'Onboarded, waiting for a profile';
   if (instance.firstBootAt) return 'Running';
+  if (instance.provisioningStatus.indicator === 'ERROR') return instance.provisioningStatus.text;
   if (instance.currentState === 'RUNNING') return host.hostStatus.text || instance.provisioningStatus.text;
   return instance.provisioningStatus.text;
 }

@@ -61,7 +61,7 @@ export async function startTftpServer(options: TftpServerOptions): Promise<TftpS
     port: socket.address().port,
     activeTransfers: () => transfers.size,
     [Symbol.asyncDispose]: async () => {
-      for (const running of transfers.values()) server.end(running);
+      server.close();
       await new Promise<void>((closed) => socket.close(() => closed()));
     },
   };
@@ -72,6 +72,7 @@ class TransferTable {
   readonly #mainSocket: Socket;
   readonly #transfers: Map<string, Running>;
   #nextPort = 0;
+  #isClosed = false;
 
   constructor(options: TftpServerOptions, mainSocket: Socket, transfers: Map<string, Running>) {
     this.#options = options;
@@ -134,6 +135,10 @@ class TransferTable {
       startedAt: performance.now(),
       release: socket === this.#mainSocket ? () => {} : () => socket.close(),
     };
+    // A client that asked again while the file was being opened gets one transfer, not two; after the server's end nobody gets any.
+    const earlier = this.#transfers.get(key);
+    if (earlier) this.end(earlier);
+    if (this.#isClosed) return this.end(running);
     this.#transfers.set(key, running);
     this.#apply(running, transfer.start());
   }
@@ -145,6 +150,11 @@ class TransferTable {
     this.end(running);
     const durationMs = performance.now() - running.startedAt;
     this.#report(running.key, running.file, step.outcome, running.transfer.content.length, durationMs);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const running of this.#transfers.values()) this.end(running);
   }
 
   end(running: Running): void {

@@ -31,6 +31,15 @@ export const SiteSettingsSchema = z
       .nullable()
       .default(null)
       .describe('How installed systems reach this server; by default as the node did'),
+    firstBootMinutes: z
+      .number()
+      .int()
+      .min(2)
+      .max(1440)
+      .default(30)
+      .describe(
+        'How long an installed system may take to report its first boot before it restarts into the Micro-OS',
+      ),
     httpProxy: z.string().max(500).default(''),
     httpsProxy: z.string().max(500).default(''),
     noProxy: z.string().max(2000).default(''),

@@ -11,6 +11,11 @@ export function builtInTemplates(): Template[] {
   return ['microvisor', 'ubuntu'].map((name) => ({ name, text: read(`${name}.yaml`), isBuiltIn: true }));
 }
 
+/** What a node does that came back before its installed system had reported. Not for profiles, so not in the list. */
+export function postMortemTemplate(): Template {
+  return { name: 'post-mortem', text: read('post-mortem.yaml'), isBuiltIn: true };
+}
+
 export function cloudInitTemplate(): string {
   return read('cloud-init.cfg');
 }

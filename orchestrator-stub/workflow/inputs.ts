@@ -1,3 +1,4 @@
+import { COMMIT_BOOT_ORDER } from '../../protocol/commit-boot-order.ts';
 import type { Inventory } from '../../protocol/inventory.ts';
 import type { NodeClient } from '../credentials/credentials.ts';
 import type { Host } from '../nodes/host.ts';
@@ -70,6 +71,8 @@ export function templateData(inputs: WorkflowInputs): { [key: string]: Value } {
     EnvENProxyHTTP: settings.httpProxy,
     EnvENProxyHTTPS: settings.httpsProxy,
     EnvENProxyNoProxy: settings.noProxy,
+    // Ours: EMF's action ignores it. A cloud-init of the operator's own may not commit the boot order.
+    BootPolicy: commitsBootOrder(profile) ? 'after-report' : 'disk-first',
     CloudInitData: quoteGo(profile.cloudInit ?? cloudInit(inputs)),
     CustomConfigs: quoteGo(customConfigs.text),
     CustomConfigsSplitCommand: quoteGo(customConfigs.splitCommand),
@@ -90,6 +93,11 @@ function imageUrl(profile: Profile): string {
   if (profile.osType === 'MUTABLE' || /^[a-z][a-z0-9+.-]*:\/\//i.test(profile.imageUrl))
     return profile.imageUrl;
   return `http://127.0.0.1/${profile.imageUrl.replace(/^\/+/, '')}`;
+}
+
+/** Whether the installed system will report and then put itself at the head of the boot order. */
+function commitsBootOrder(profile: Profile): boolean {
+  return profile.cloudInit === null && !isStandalone(profile);
 }
 
 function hardware(inventory: Inventory | undefined): Value {
@@ -121,6 +129,9 @@ function cloudInit({ host, profile, settings, client, ca, origin, instance }: Wo
         .filter(([, value]) => value)
         .map(([name, value]) => `${name}=${value}`),
       IS_STANDALONE: isStandalone(profile),
+      COMMITS_BOOT_ORDER: commitsBootOrder(profile),
+      COMMIT_BOOT_ORDER: COMMIT_BOOT_ORDER.trimEnd(),
+      FIRST_BOOT_MINUTES: String(settings.firstBootMinutes),
       FIRST_BOOT_URL: `${settings.publicUrl ?? origin}/api/v1/first-boot/${instance.firstBootKey}`,
     },
     { name: 'cloud-init.cfg' },

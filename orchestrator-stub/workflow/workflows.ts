@@ -209,6 +209,8 @@ export class Workflows {
     const { definition, progress } = workflow;
     this.index.wake(definition.actions.map(({ workerId }) => workerId));
     const index = Math.min(currentIndex(progress), definition.actions.length - 1);
+    const before = currentIndex(progress) - 1;
+    const done = progress.actions[before];
     this.#options.bus.publish({
       type: 'workflow',
       nodeId: definition.hostId,
@@ -219,6 +221,13 @@ export class Workflows {
       total: definition.actions.length,
       actionState: progress.actions[index]?.state ?? 'PENDING',
       message: progress.message || (progress.actions[index]?.message ?? ''),
+      finished: done
+        ? {
+            action: definition.actions[before]?.name ?? '',
+            seconds: done.seconds,
+            message: done.message,
+          }
+        : null,
     });
   }
 }

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { readStages } from '../../bench/demo.ts';
+import { readRun } from '../../bench/demo.ts';
 import { formatResult, formatTable } from '../../bench/format-result.ts';
 
 function bench(...args: string[]) {
@@ -22,13 +22,35 @@ describe('npm run bench', () => {
 });
 
 describe('the demo benchmark', () => {
-  it('reads the stages from what the demo prints', () => {
-    const output =
-      '✔ Agent executable · 5 s\n✔ power on             0.2 s   UEFI firmware\n✔ Micro-OS up         12.3 s\n';
-    expect(readStages(output)).toEqual([
-      { stage: 'power on', seconds: 0.2, detail: 'UEFI firmware' },
-      { stage: 'Micro-OS up', seconds: 12.3 },
-    ]);
+  it('reads the stages of the slowest node from what the demo tells programs', () => {
+    const stage = (node: string, stage: string, atMs: number) => ({
+      event: 'stage',
+      node,
+      stage,
+      atMs,
+      detail: '',
+    });
+    const text = [
+      stage('node-1', 'power', 200),
+      stage('node-2', 'power', 210),
+      stage('node-2', 'agent', 12_310),
+      {
+        event: 'done',
+        nodes: [
+          { name: 'node-1', powerOnToReportMs: 1000 },
+          { name: 'node-2', powerOnToReportMs: 99_960 },
+        ],
+      },
+    ]
+      .map((event) => JSON.stringify(event))
+      .join('\n');
+    expect(readRun(`▸ something else\n${text}\n`)).toEqual({
+      rows: [
+        { stage: 'power on', seconds: 0.2, took: 0.2, detail: '' },
+        { stage: 'Micro-OS up', seconds: 12.3, took: 12.1, detail: '' },
+      ],
+      reportS: 100,
+    });
   });
 });
 

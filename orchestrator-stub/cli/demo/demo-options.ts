@@ -2,29 +2,57 @@ import { KindlingError } from '../../../protocol/error.ts';
 
 export interface DemoOptions {
   firmware: 'ovmf' | 'seabios';
+  nodes: number;
+  /** An immutable system with dm-verity (template «microvisor») instead of a mutable Debian («ubuntu»). */
+  isImmutable: boolean;
   memoryMb: number;
+  /** One JSON object per line instead of a picture for people. */
+  isJson: boolean;
   showConsole: boolean;
   keep: boolean;
   /** Where to draw the run, docs/images/demo.svg. */
   picture: string | undefined;
 }
 
+/** A node runs a whole Debian at the end, with cloud-init in Python. */
+const LEAST_MEMORY_MB = 512;
+const MOST_NODES = 20;
+
 /** Checks the options of `kindling demo`. */
 export function readDemoOptions(options: Record<string, string | boolean>): DemoOptions {
-  const { firmware, memory } = options;
-  if (firmware !== 'ovmf' && firmware !== 'seabios') {
-    throw new KindlingError('KND_USAGE', `--firmware ${firmware}: it can be ovmf or seabios`);
-  }
-  const memoryMb = Number(memory);
-  if (!Number.isInteger(memoryMb) || memoryMb < 128) {
-    throw new KindlingError('KND_USAGE', `--memory ${memory}: give megabytes, 128 or more`);
-  }
+  const flag = (name: string) => options[name] === true;
+  const nodes = wholeNumber('--nodes', options['nodes'], { least: 1, most: MOST_NODES });
+  const memoryMb = wholeNumber('--memory', options['memory'], { least: LEAST_MEMORY_MB, most: 65_536 });
   const picture = typeof options['picture'] === 'string' ? options['picture'] : undefined;
+  if (flag('bios') && flag('immutable')) {
+    throw new KindlingError(
+      'KND_USAGE',
+      '--immutable goes without --bios: its loader, systemd-boot, is an EFI program',
+    );
+  }
+  if (flag('json') && (flag('console') || picture !== undefined)) {
+    throw new KindlingError('KND_USAGE', '--json goes with neither --console nor --picture');
+  }
   return {
-    picture,
-    firmware,
+    firmware: flag('bios') ? 'seabios' : 'ovmf',
+    nodes,
+    isImmutable: flag('immutable'),
     memoryMb,
-    showConsole: options['console'] === true,
-    keep: options['keep'] === true,
+    isJson: flag('json'),
+    showConsole: flag('console'),
+    keep: flag('keep'),
+    picture,
   };
+}
+
+function wholeNumber(
+  option: string,
+  text: string | boolean | undefined,
+  { least, most }: { least: number; most: number },
+): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < least || value > most) {
+    throw new KindlingError('KND_USAGE', `${option} ${text}: give a whole number from ${least} to ${most}`);
+  }
+  return value;
 }

@@ -1,12 +1,22 @@
-/** The stages the demo shows, in the order a node goes through them. A stage counts as reached only by a real event. */
+/** The way of a node, in order; every stage is reached by an event of the real system, never by a clock. */
 export const STAGES = [
   { id: 'power', title: 'power on' },
-  { id: 'kernel', title: 'kernel' },
+  { id: 'offer', title: 'boot offer' },
+  { id: 'ipxe', title: 'iPXE' },
+  { id: 'script', title: 'boot script' },
+  { id: 'micro-os', title: 'Micro-OS loaded' },
   { id: 'agent', title: 'Micro-OS up' },
-  { id: 'identity', title: 'identity' },
-  { id: 'network', title: 'network' },
-  { id: 'inventory', title: 'inventory' },
   { id: 'discovered', title: 'discovered' },
+  { id: 'onboarded', title: 'onboarded' },
+  { id: 'erased', title: 'disk erased' },
+  { id: 'written', title: 'image written' },
+  { id: 'cloud-init', title: 'cloud-init placed' },
+  { id: 'boot-order', title: 'boot order set' },
+  { id: 'restart', title: 'restart' },
+  { id: 'kernel', title: 'installed kernel' },
+  { id: 'first-boot', title: 'cloud-init runs' },
+  { id: 'running', title: 'running' },
+  { id: 'committed', title: 'boot order kept' },
 ] as const;
 
 export type StageId = (typeof STAGES)[number]['id'];
@@ -18,55 +28,14 @@ export interface ReachedStage {
   detail: string;
 }
 
-/** What a line of the node's console says about the way it is going. Pure. */
-export type ConsoleNews =
+export function stageTitle(id: StageId): string {
+  return STAGES.find((stage) => stage.id === id)?.title ?? id;
+}
+
+/** What an event says about a node's way. */
+export type News =
   | { type: 'stage'; id: StageId; detail: string }
   | { type: 'notice'; code: string; message: string }
+  /** What is going on inside a stage: «writing image 42 % · 12 s left». */
+  | { type: 'doing'; text: string }
   | { type: 'fatal'; message: string };
-
-/** The markers are those of agent/boot/console; everything else on the console is for people. */
-export function readConsoleLine(text: string): ConsoleNews | undefined {
-  const kernel = /Linux version (\S+)/.exec(text);
-  if (kernel) return { type: 'stage', id: 'kernel', detail: `Linux ${kernel[1]}` };
-  if (/Kernel panic - not syncing/.test(text)) return { type: 'fatal', message: text };
-  const [, kind, json] = /KINDLING-(STAGE|NOTICE|FATAL) (\{.*\})\s*$/.exec(text) ?? [];
-  const facts = json === undefined ? undefined : parseFacts(json);
-  if (!facts) return undefined;
-  if (kind === 'NOTICE')
-    return { type: 'notice', code: String(facts['code']), message: String(facts['message']) };
-  if (kind === 'FATAL' || facts['stage'] === 'fatal') {
-    return { type: 'fatal', message: `${facts['code']}: ${facts['message']}` };
-  }
-  const stage = STAGES.find(({ id }) => id === facts['stage']);
-  return stage ? { type: 'stage', id: stage.id, detail: describeFacts(stage.id, facts) } : undefined;
-}
-
-function parseFacts(json: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined; // a kernel message can tear a marker apart
-  }
-}
-
-function describeFacts(id: StageId, facts: Record<string, unknown>): string {
-  const has = (key: string) => (facts[key] === undefined ? [] : [String(facts[key])]);
-  switch (id) {
-    case 'agent':
-      return has('version')
-        .map((version) => `agent ${version}`)
-        .join('');
-    case 'identity':
-      return [...has('nodeId'), ...has('serial')].join(' · ');
-    case 'network':
-      return [...has('interface'), ...has('address')].join(' ');
-    case 'inventory':
-      return [
-        ...has('disks').map((count) => `${count} disk${count === '1' ? '' : 's'}`),
-        ...has('nics').map((count) => `${count} NIC${count === '1' ? '' : 's'}`),
-      ].join(', ');
-    default:
-      return '';
-  }
-}

@@ -52,5 +52,7 @@ function describe(event: StubEvent & { at: string }): string {
     }
     case 'log':
       return `${start} ${event.lines.length} log lines`;
+    case 'netboot':
+      return `${event.at} ${event.client} ${event.step}: ${event.what}`;
   }
 }

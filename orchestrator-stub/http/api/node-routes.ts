@@ -168,5 +168,15 @@ export function nodeRoutes({ nodes, hosts, logs, provisioning, workflows }: Node
       answer: z.object({ nodeId: z.string() }),
       handle: ({ path }) => ({ nodeId: provisioning.firstBoot(path['key'] ?? '').id }),
     }),
+    apiRoute({
+      method: 'POST',
+      path: '/api/v1/first-boot/{key}/boot-order',
+      access: 'anyone',
+      tag,
+      operationId: 'reportBootOrder',
+      summary: 'The installed system has put itself at the head of the firmware’s boot order',
+      answer: z.object({ nodeId: z.string() }),
+      handle: ({ path }) => ({ nodeId: provisioning.bootOrderCommitted(path['key'] ?? '').id }),
+    }),
   ];
 }

@@ -90,6 +90,20 @@ describe('setting the boot order', () => {
     expect(state.order).toEqual([4, 0, 3]);
   });
 
+  it('after-report lets the network lead, with the disk behind it, until the installed system has reported', async () => {
+    await firmware(['UEFI NVMe', 'UEFI PXEv4', 'Ubuntu']);
+    await efi.write('BootCurrent', encodeNumbers([1]));
+    const { state } = await apply({ policy: 'after-report', demoteCurrent: true });
+    expect(state).toMatchObject({ order: [1, 3, 0, 2], next: 3 });
+  });
+
+  it('after-report keeps the order where the firmware does not tell what it booted from', async () => {
+    await firmware(['UEFI NVMe', 'UEFI PXEv4']);
+    await efi.write('BootCurrent', encodeNumbers([9]));
+    const { state } = await apply({ policy: 'after-report' });
+    expect(state).toMatchObject({ order: [0, 1, 2], next: 2 });
+  });
+
   it('keep-order leaves PXE first and still boots the disk once', async () => {
     await firmware(['PXE', 'Ubuntu']);
     const { state } = await apply({ policy: 'keep-order' });

@@ -44,6 +44,7 @@ async function runScript(url: string, programs: readonly string[]) {
   const file = path.join(folder, 'report');
   const contents = String(reportFiles({ url })[1]?.contents)
     .replaceAll('/var/lib/kindling', path.join(bin, 'state'))
+    .replaceAll('/sys/firmware/efi', path.join(bin, 'efi')) // never the firmware of this machine
     .replaceAll('/etc/systemd/system', path.join(bin, 'units'))
     .replaceAll('/bin/bash', programs.includes('bash') ? '/bin/bash' : '/no/bash');
   await writeFile(file, contents);

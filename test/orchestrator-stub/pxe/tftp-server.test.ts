@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { fetchByTftp } from '../../../lab/pxe/tftp-client.ts';
 import { TftpFolder } from '../../../orchestrator-stub/pxe/tftp-folder.ts';
 import {
   startTftpServer,
@@ -12,7 +13,6 @@ import {
   type TftpServerOptions,
 } from '../../../orchestrator-stub/pxe/tftp-server.ts';
 import { TftpTransfer } from '../../../orchestrator-stub/pxe/tftp-transfer.ts';
-import { fetchByTftp } from './tftp-client.ts';
 
 let root: string;
 const content = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7) & 0xff));
@@ -88,7 +88,7 @@ describe('TFTP server', () => {
     expect(all.every((fetched) => fetched.content.equals(content))).toBe(true);
     await expect.poll(() => server.activeTransfers()).toBe(0);
     expect(server.events.filter(({ outcome }) => outcome === 'complete')).toHaveLength(200);
-  });
+  }, 30_000);
 
   it.each(['nothing.efi', '', 'a/b/c'])('answers «not found» for %j', async (file) => {
     await using server = await serve();
@@ -102,6 +102,28 @@ describe('TFTP server', () => {
       await expect(fetchByTftp(file, { port: server.port })).rejects.toThrow(/TFTP error [12]/);
     },
   );
+
+  it('makes one transfer of a request that comes twice while the file is being opened', async () => {
+    const opened = Promise.withResolvers<Buffer>();
+    const asked: string[] = [];
+    await using server = await serve({
+      files: {
+        read: (name) => {
+          asked.push(name);
+          return opened.promise;
+        },
+      },
+    });
+    const client = createSocket('udp4');
+    const request = Buffer.from('\0\x01slow.efi\0octet\0', 'latin1');
+    client.send(request, server.port, '127.0.0.1');
+    client.send(request, server.port, '127.0.0.1');
+    await vi.waitFor(() => expect(asked).toHaveLength(2));
+    opened.resolve(content);
+    await once(client, 'message');
+    await vi.waitFor(() => expect(server.activeTransfers()).toBe(1));
+    client.close();
+  });
 
   it('is read-only', async () => {
     await using server = await serve();

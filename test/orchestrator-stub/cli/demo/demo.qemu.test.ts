@@ -3,85 +3,112 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { execa } from 'execa';
 import { describe, expect, it } from 'vitest';
 import { waitFor } from '../../../../agent/system/wait.ts';
-import { microOsKernel } from '../../../../lab/qemu/micro-os.ts';
+import type { Machine } from '../../../../lab/qemu/machine.ts';
+import { leftovers } from '../../../../lab/qemu/processes.ts';
+import { readDemoOptions } from '../../../../orchestrator-stub/cli/demo/demo-options.ts';
+import { runDemo } from '../../../../orchestrator-stub/cli/demo/run-demo.ts';
+import { STAGES } from '../../../../orchestrator-stub/cli/demo/stages.ts';
 
 const MAIN = 'orchestrator-stub/cli/main.ts';
-
-/** Temporary files of the demo land in a folder of their own, so that what it leaves behind can be seen. */
-function startDemo(...args: string[]) {
-  const folder = mkdtempSync(join(tmpdir(), 'kindling-demo-test-'));
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, 'demo', ...args], {
-    env: { ...process.env, TMPDIR: folder },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let output = '';
-  const watchers = new Set<() => void>();
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-    for (const look of watchers) look();
-  });
-  return {
-    child,
-    folder,
-    output: () => output,
-    saw: (text: string) => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const look = () => {
-        if (output.includes(text)) resolve();
-      };
-      watchers.add(look);
-      look();
-      return promise;
-    },
-    [Symbol.dispose]: () => {
-      child.kill('SIGKILL');
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
-}
+/** Where the root of the target image starts: the ESP before it has 48 MiB. */
+const ROOT_OFFSET = 49 * 2 ** 20;
 
 describe('kindling demo', () => {
-  it('shows a node from power-on to what the orchestrator knows, draws it, and leaves nothing behind', async () => {
-    await microOsKernel();
-    using demo = startDemo('--picture', 'build/demo-test.svg');
-    const [exitCode] = await once(demo.child, 'exit');
-    const output = demo.output();
-    expect(exitCode, output).toBe(0);
-    for (const stage of [
-      'power on',
-      'kernel',
-      'Micro-OS up',
-      'identity',
-      'network',
-      'inventory',
-      'discovered',
-    ]) {
-      expect(output).toMatch(new RegExp(`^✔ ${stage} +[\\d.]+ s`, 'm'));
-    }
-    expect(output).toMatch(/disk +\/dev\/nvme0n1 · nvme · 4 GiB · serial KND-DEMO-DISK · empty/);
-    expect(output).toMatch(/identity +[0-9a-f-]{36} · KND-DEMO-1/);
-    expect(output).toContain('Where to look next');
-    expect(readFileSync('build/demo-test.svg', 'utf8')).toContain('KND-DEMO-DISK');
-    expect(readdirSync(demo.folder)).toEqual([]);
+  it('an empty machine becomes a running node, template «ubuntu»: every stage is shown, drawn, and true', async () => {
+    let output = '';
+    let nodeId = '';
+    let installed = { hostname: '', tenant: '', reported: '', blocks: 0, bootOrder: [''] };
+    await runDemo(readDemoOptions({ nodes: '1', memory: '1024', picture: 'build/demo-test.svg' }), {
+      terminal: { write: (text) => (output += text) },
+      whenRunning: async ({ travellers: [traveller] }) => {
+        if (!traveller) throw new Error('the demo has a node');
+        nodeId = traveller.journey.id;
+        await waitFor(() => output.includes('✔ boot order kept') || undefined, {
+          name: 'the boot order that the installed system keeps',
+          timeoutMs: 60_000,
+        });
+        installed = await switchOffAndRead(traveller.machine);
+      },
+    });
+    for (const { title } of STAGES) expect(output).toMatch(new RegExp(`^✔ ${title} +[\\d.]+ s`, 'm'));
+    expect(output).toMatch(/power-on to report +[\d.]+ s/);
+    expect(output).toMatch(new RegExp(`its page: http://127.0.0.1:\\d+/nodes/${nodeId}`));
+    expect(readFileSync('build/demo-test.svg', 'utf8')).toContain('✔');
     rmSync('build/demo-test.svg');
-  });
+    // cloud-init did what the user-data said, and the root has grown to the disk (1 KiB blocks)
+    expect(installed.hostname.trim()).toBe(nodeId);
+    expect(installed.tenant).toMatch(/^TENANT_ID=/);
+    expect(installed.reported).toMatch(/Inode: \d+/);
+    expect(installed.blocks).toBeGreaterThan(1_500_000);
+    // the installed system leads the boot order, and the network comes next
+    expect(installed.bootOrder[0]).toBe('Kindling');
+    expect(installed.bootOrder[1]).toMatch(/PXEv4/);
+    expect(leftovers()).toEqual([]);
+  }, 2_400_000);
 
   it('ends cleanly at Ctrl-C in the middle', async () => {
-    using demo = startDemo('--firmware', 'seabios');
-    await demo.saw('✔ power on');
-    const children = childrenOf(demo.child.pid ?? 0);
-    expect(children.length).toBeGreaterThan(0);
-    demo.child.kill('SIGINT');
-    const [exitCode] = await once(demo.child, 'exit');
-    expect(exitCode).toBe(130);
-    expect(demo.output()).toContain('Stopped; nothing is left running.');
-    const isGone = () => (children.some((pid) => existsSync(`/proc/${pid}`)) ? undefined : true);
-    await waitFor(isGone, { name: 'the end of every child process', timeoutMs: 10_000 });
-    expect(readdirSync(demo.folder)).toEqual([]);
+    const folder = mkdtempSync(join(tmpdir(), 'kindling-demo-test-'));
+    const demo = spawn(
+      process.execPath,
+      ['--disable-warning=ExperimentalWarning', MAIN, 'demo', '--bios', '--json'],
+      {
+        env: { ...process.env, TMPDIR: folder },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
+    try {
+      let output = '';
+      demo.stdout.setEncoding('utf8').on('data', (text: string) => {
+        output += text;
+      });
+      await waitFor(() => output.includes('"stage":"offer"') || undefined, {
+        name: 'the first boot offer',
+        timeoutMs: 120_000,
+      });
+      const children = childrenOf(demo.pid ?? 0);
+      expect(children.length).toBeGreaterThan(0);
+      demo.kill('SIGINT');
+      const [exitCode] = await once(demo, 'exit');
+      expect(exitCode).toBe(130);
+      const isGone = () => (children.some((pid) => existsSync(`/proc/${pid}`)) ? undefined : true);
+      await waitFor(isGone, { name: 'the end of every child process', timeoutMs: 10_000 });
+      expect(readdirSync(folder)).toEqual([]);
+    } finally {
+      demo.kill('SIGKILL');
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  it.each([['--nodes', 'none'], ['--memory', '1'], ['--bioss']])('refuses %s %s', async (...args) => {
+    const { exitCode, stderr } = await execa(process.execPath, [MAIN, 'demo', ...args], { reject: false });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(args[0]);
   });
 });
+
+async function switchOffAndRead(machine: Machine) {
+  await machine.qmp.execute('system_powerdown');
+  await machine.waitForPowerOff({ timeoutMs: 120_000 });
+  const disk = `${machine.disks[0]?.path}?offset=${ROOT_OFFSET}`;
+  const read = async (command: string) => (await execa('debugfs', ['-R', command, disk])).stdout;
+  const variables = machine.efiVariables();
+  const order = variables.find(({ name }) => name === 'BootOrder')?.data ?? Buffer.alloc(0);
+  const numbers = Array.from({ length: order.length / 2 }, (_, index) => order.readUInt16LE(index * 2));
+  return {
+    hostname: await read('cat /etc/hostname'),
+    tenant: await read('cat /etc/intel_edge_node/tenantId'),
+    reported: await read('stat /etc/kindling/first-boot-reported'),
+    blocks: Number(/Block count:\s+(\d+)/.exec(await read('show_super_stats -h'))?.[1]),
+    bootOrder: numbers.map((number) => {
+      const name = `Boot${number.toString(16).toUpperCase().padStart(4, '0')}`;
+      const option = variables.find((variable) => variable.name === name)?.data ?? Buffer.alloc(0);
+      return option.subarray(6).toString('utf16le').split('\0')[0] ?? '';
+    }),
+  };
+}
 
 function childrenOf(pid: number): number[] {
   const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();

@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { describeNodes } from '../../../../orchestrator-stub/cli/demo/demo-node.ts';
 import { readDemoOptions } from '../../../../orchestrator-stub/cli/demo/demo-options.ts';
+import { Journey } from '../../../../orchestrator-stub/cli/demo/journey.ts';
+import { JsonView } from '../../../../orchestrator-stub/cli/demo/json-view.ts';
 import { DemoOutput } from '../../../../orchestrator-stub/cli/demo/output.ts';
+import { PeopleView } from '../../../../orchestrator-stub/cli/demo/people-view.ts';
 import { renderPicture } from '../../../../orchestrator-stub/cli/demo/picture.ts';
-import { StageView } from '../../../../orchestrator-stub/cli/demo/stage-view.ts';
-import { readConsoleLine } from '../../../../orchestrator-stub/cli/demo/stages.ts';
+import { readConsoleLine } from '../../../../orchestrator-stub/cli/demo/read-console.ts';
+import { readStubEvent } from '../../../../orchestrator-stub/cli/demo/read-event.ts';
 
 describe('a line of the node’s console', () => {
   it.each([
@@ -15,13 +19,10 @@ describe('a line of the node’s console', () => {
       'KINDLING-STAGE {"stage":"agent","version":"0.1.0","uptime":5.1}',
       { type: 'stage', id: 'agent', detail: 'agent 0.1.0' },
     ],
+    ['[  149.059972] reboot: Restarting system', { type: 'stage', id: 'restart', detail: '' }],
     [
-      '/ # KINDLING-STAGE {"stage":"network","interface":"eth0","address":"10.0.2.15","uptime":9}\r',
-      { type: 'stage', id: 'network', detail: 'eth0 10.0.2.15' },
-    ],
-    [
-      'KINDLING-STAGE {"stage":"inventory","disks":1,"nics":2,"uptime":9}',
-      { type: 'stage', id: 'inventory', detail: '1 disk, 2 NICs' },
+      "[   44.1] cloud-init[177]: Cloud-init v. 22.4.2 running 'init-local' at Mon, 16 Nov 2026",
+      { type: 'stage', id: 'first-boot', detail: 'cloud-init 22.4.2' },
     ],
     [
       'KINDLING-NOTICE {"code":"KND_CLOCK_WRONG","message":"it was 1970","uptime":9}',
@@ -44,28 +45,110 @@ describe('a line of the node’s console', () => {
   });
 });
 
+describe('an event of the orchestrator', () => {
+  const netboot = { type: 'netboot', nodeId: '', client: '10.77.0.10' } as const;
+  const workflow = {
+    type: 'workflow',
+    nodeId: 'host-1',
+    workflowId: 'w',
+    state: 'RUNNING',
+    action: 'install-cloud-init',
+    index: 3,
+    total: 12,
+    actionState: 'PENDING',
+    message: '',
+    finished: { action: 'stream-os-image', seconds: 21, message: '530 MiB in 21 s' },
+  } as const;
+
+  it.each([
+    [{ ...netboot, step: 'dhcp', what: 'ipxe.efi for x86-64 UEFI', bytes: 0 } as const, 'offer'],
+    [{ ...netboot, step: 'tftp', what: 'ipxe.efi', bytes: 996_864 } as const, 'ipxe'],
+    [{ ...netboot, step: 'http', what: 'boot.ipxe', bytes: 2000 } as const, 'script'],
+    [{ ...netboot, step: 'http', what: 'initramfs-x86_64', bytes: 3e7 } as const, 'micro-os'],
+    [{ type: 'node', nodeId: 'host-1', change: 'running', status: 'Running' } as const, 'running'],
+    [workflow, 'written'],
+  ])('%j is a stage', (event, id) => {
+    expect(readStubEvent(event)).toContainEqual(expect.objectContaining({ type: 'stage', id }));
+  });
+
+  it('tells what an action is doing, and that a workflow is lost', () => {
+    const writing = { ...workflow, finished: null, message: 'writing image 42 % · 12 s left' };
+    expect(readStubEvent(writing)).toEqual([
+      { type: 'doing', text: '4/12 install-cloud-init · writing image 42 % · 12 s left' },
+    ]);
+    expect(readStubEvent({ ...workflow, state: 'FAILED', message: 'KND_X: no' })).toContainEqual({
+      type: 'fatal',
+      message: 'install-cloud-init: KND_X: no',
+    });
+  });
+
+  it('that tells nothing new is no news', () => {
+    expect(readStubEvent({ ...netboot, step: 'tftp', what: 'autoexec.ipxe', bytes: 9 })).toEqual([]);
+    expect(readStubEvent({ type: 'node', nodeId: 'x', change: 'changed', status: '' })).toEqual([]);
+  });
+});
+
 function capture(isTTY: boolean) {
   let written = '';
-  const output = new DemoOutput({ isTTY, write: (text) => (written += text) });
+  const output = new DemoOutput({ isTTY, columns: 20, write: (text) => (written += text) });
   return { output, written: () => written };
+}
+
+function journeys(count: number): Journey[] {
+  return describeNodes(count).map((node) => new Journey(node, `host-${node.name}`));
+}
+
+function reach(view: PeopleView | JsonView, journey: Journey): void {
+  const stage = journey.reach('power', 'UEFI');
+  if (stage) view.reached(journey, stage);
 }
 
 describe('the stages on the screen', () => {
   it('are one plain line each where it is not a terminal, and none comes twice', () => {
     const { output, written } = capture(false);
-    using view = new StageView(output);
-    view.reach('power', 'UEFI');
-    view.reach('power', 'UEFI again');
+    using view = new PeopleView(output);
+    const [journey] = journeys(1);
+    if (!journey) throw new Error('one was asked for');
+    view.begin([journey]);
+    reach(view, journey);
+    reach(view, journey);
     expect(written()).toMatch(/^✔ power on {12,}0\.0 s {3}UEFI\n$/);
+    expect(journey.next).toBe('boot offer');
   });
 
-  it('keep the status line below them on a terminal, and take it away at the end', () => {
+  it('name the node where there are several', () => {
+    const { output, written } = capture(false);
+    using view = new PeopleView(output);
+    const all = journeys(2);
+    view.begin(all);
+    for (const journey of all) reach(view, journey);
+    expect(written()).toMatch(/^✔ node-1 +power on.*\n✔ node-2 +power on.*\n$/);
+  });
+
+  it('keep the status lines below them on a terminal, cut to its width, and take them away at the end', () => {
     const { output, written } = capture(true);
-    output.status('waiting');
+    output.status(['waiting', 'a line that is longer than the terminal']);
     output.print('done');
-    output.status('');
-    expect(written()).toBe('waiting\r\x1b[Kdone\nwaiting\r\x1b[K');
+    output.status([]);
+    expect(written()).toBe(
+      'waiting\na line that is lon…\x1b[1A\r\x1b[Jdone\nwaiting\na line that is lon…\x1b[1A\r\x1b[J',
+    );
     expect(output.lines.map(({ text }) => text)).toEqual(['done']);
+  });
+
+  it('are JSON objects for programs', () => {
+    const lines: unknown[] = [];
+    const view = new JsonView((line) => lines.push(JSON.parse(line)));
+    const [journey] = journeys(1);
+    if (!journey) throw new Error('one was asked for');
+    view.begin([journey]);
+    reach(view, journey);
+    view.done([journey], 'http://here');
+    expect(lines).toMatchObject([
+      { event: 'begin', nodes: [{ id: 'host-node-1' }] },
+      { event: 'stage', stage: 'power', node: 'node-1', detail: 'UEFI' },
+      { event: 'done', nodes: [{ page: 'http://here/nodes/host-node-1' }] },
+    ]);
   });
 });
 
@@ -85,11 +168,29 @@ describe('the picture of a run', () => {
 });
 
 describe('the options', () => {
+  const defaults = { nodes: '1', memory: '1024' };
+
+  it('have defaults, and choose firmware and number of nodes', () => {
+    expect(readDemoOptions(defaults)).toMatchObject({ firmware: 'ovmf', nodes: 1, isJson: false });
+    expect(readDemoOptions({ ...defaults, nodes: '3', bios: true })).toMatchObject({
+      firmware: 'seabios',
+      nodes: 3,
+    });
+  });
+
   it.each([
-    { firmware: 'coreboot', memory: '512' },
-    { firmware: 'ovmf', memory: 'much' },
-    { firmware: 'ovmf', memory: '64' },
+    { nodes: '0' },
+    { nodes: 'many' },
+    { nodes: '1.5' },
+    { nodes: '1000' },
+    { memory: '64' },
+    { memory: 'much' },
+    { bios: true, immutable: true },
+    { json: true, console: true },
+    { json: true, picture: 'x.svg' },
   ])('%j is refused', (options) => {
-    expect(() => readDemoOptions(options)).toThrowError(expect.objectContaining({ exitCode: 2 }));
+    expect(() => readDemoOptions({ ...defaults, ...options })).toThrowError(
+      expect.objectContaining({ exitCode: 2 }),
+    );
   });
 });

@@ -1,9 +1,13 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { decodeTftpPacket, encodeTftpPacket } from '../../../protocol/tftp/packet.ts';
+import { decodeTftpPacket, encodeTftpPacket } from '../../protocol/tftp/packet.ts';
 
 export interface FetchOptions {
+  /** Of the server; 127.0.0.1 unless given. */
+  address?: string;
   port: number;
+  /** The client's own address. */
+  from?: string;
   options?: Record<string, string>;
   /** Drop the n-th data packet that arrives (counting from 0): a lossy link. */
   drop?: (index: number) => boolean;
@@ -20,10 +24,10 @@ export interface Fetched {
 /** A TFTP client as firmware has one: options, windows, re-acknowledges what it has when a packet is missing. */
 export async function fetchByTftp(
   file: string,
-  { port, options = {}, drop, dieAfter }: FetchOptions,
+  { address = '127.0.0.1', from, port, options = {}, drop, dieAfter }: FetchOptions,
 ): Promise<Fetched> {
   const socket = createSocket('udp4');
-  socket.bind(0, '127.0.0.1');
+  socket.bind(0, from);
   await once(socket, 'listening');
   const { promise, resolve, reject } = Promise.withResolvers<Fetched>();
   let blockBytes = 512;
@@ -32,12 +36,17 @@ export async function fetchByTftp(
   let expected = 1;
   let inWindow = 0;
   let packets = 0;
-  let server = port;
+  /** The server's port for this transfer, once it has answered; packets from others are not ours (RFC 1350 4). */
+  let server: number | undefined;
   const blocks: Buffer[] = [];
+  /** Says again what it said last when nothing comes for a second, as every client must. */
+  const silence = setInterval(() => (server === undefined ? ask() : acknowledge()), 1000);
   const acknowledge = () =>
-    socket.send(encodeTftpPacket({ type: 'ack', block: (expected - 1) & 0xffff }), server, '127.0.0.1');
-  socket.on('message', (bytes, from) => {
-    server = from.port;
+    socket.send(encodeTftpPacket({ type: 'ack', block: (expected - 1) & 0xffff }), server ?? port, address);
+  socket.on('message', (bytes, sender) => {
+    server ??= sender.port;
+    if (sender.port !== server) return;
+    silence.refresh();
     const packet = decodeTftpPacket(bytes);
     if (packet.type === 'error') return reject(new Error(`TFTP error ${packet.code}: ${packet.message}`));
     if (packet.type === 'option-ack') {
@@ -65,12 +74,14 @@ export async function fetchByTftp(
     if (isLast) resolve({ content: Buffer.concat(blocks), accepted, packets });
   });
   const request = { type: 'read' as const, file, mode: 'octet', options: new Map(Object.entries(options)) };
-  socket.send(encodeTftpPacket(request), port, '127.0.0.1');
+  const ask = () => socket.send(encodeTftpPacket(request), port, address);
+  ask();
   if (dieAfter !== undefined)
     socket.on('close', () => resolve({ content: Buffer.concat(blocks), accepted, packets }));
   try {
     return await promise;
   } finally {
+    clearInterval(silence);
     if (dieAfter === undefined) socket.close();
   }
 }

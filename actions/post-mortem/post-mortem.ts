@@ -1,0 +1,63 @@
+import { access } from 'node:fs/promises';
+import { defineAction } from '../action.ts';
+import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
+import { mountOn } from '../mounts/mount.ts';
+import { readCrashDump, removeCrashDump } from './crash-dump.ts';
+import { readInstalledLogs } from './read-installed-system.ts';
+import { findReason } from './verdict.ts';
+
+const EFIVARS = '/sys/firmware/efi/efivars';
+const LINES_PER_LOG = 80;
+
+export const postMortem = defineAction({
+  name: 'post-mortem',
+  aliases: [],
+  summary: 'Finds out why an installed system did not report its first boot',
+  destroysData: false,
+  mayRunAgain: true,
+  parameters: {
+    ...SELECTOR_PARAMETER,
+    DEST_DISK: {
+      type: 'absolute-path',
+      description: 'The root partition; without it that of the target disk',
+    },
+  },
+  notes: [
+    'Reads the kernel’s last words from the firmware’s memory (efi_pstore), and from the disk the log of cloud-init and the journal that a system keeps when its time to report is over. The disk is mounted read-only and without replaying its journal. What was found goes into the log of the node, line by line; the result is the reason in one sentence.',
+    'The orchestrator runs it by itself when a node comes back into the Micro-OS before its installed system has reported.',
+  ],
+  async run(variables, context) {
+    const directory = await crashDirectory(context);
+    const crash = directory ? await readCrashDump(directory) : { text: '', files: [] };
+    const logs = await readInstalledLogs(context, {
+      device: variables.DEST_DISK,
+      selector: variables.KINDLING_DISK,
+    });
+    const show = (source: string, text: string | undefined) => {
+      for (const line of (text ?? '').trimEnd().split('\n').slice(-LINES_PER_LOG))
+        if (line !== '') context.log('info', `${source}: ${line}`);
+    };
+    show('kernel', crash.text);
+    show('cloud-init', logs.cloudInitLog);
+    show('journal', logs.firstBootLog);
+    const reason = findReason({ ...logs, crash: crash.text });
+    if (!context.isDryRun) await removeCrashDump(crash.files).catch(() => {});
+    context.log('error', `the installed system did not report its first boot: ${reason}`, {
+      code: 'KND_FIRST_BOOT_FAILED',
+    });
+    return { summary: reason, data: { code: 'KND_FIRST_BOOT_FAILED' } };
+  },
+});
+
+/** efivarfs, mounted if need be; undefined on a machine that booted by BIOS. */
+async function crashDirectory(context: Parameters<typeof mountOn>[0]): Promise<string | undefined> {
+  const exists = (file: string) =>
+    access(file).then(
+      () => true,
+      () => false,
+    );
+  if (!(await exists('/sys/firmware/efi'))) return undefined;
+  const isMounted = await exists(`${EFIVARS}/BootOrder-8be4df61-93ca-11d2-aa0d-00e098032b8c`);
+  if (!isMounted) await mountOn(context, ['-t', 'efivarfs', 'efivarfs'], EFIVARS).catch(() => {});
+  return EFIVARS;
+}

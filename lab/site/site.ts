@@ -1,0 +1,99 @@
+import { copyFileSync, linkSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ensureMicroOs } from '../../initrd/index.ts';
+import { KindlingError } from '../../protocol/error.ts';
+import type { Bridge } from '../qemu/network.ts';
+import { makeFolder, removeFolder } from '../qemu/processes.ts';
+import { forwardPort } from './port-forward.ts';
+
+const CLI = join(import.meta.dirname, '../../orchestrator-stub/cli/main.ts');
+const PORT = 8080;
+
+/** A whole site on a bridge: `kindling serve --pxe` beside the customer's own dnsmasq, which gives the addresses. */
+export interface Site extends Disposable {
+  /** The orchestrator as its nodes reach it. */
+  url: string;
+  /** The orchestrator as this host reaches it. */
+  urlFromHost: string;
+  /** Runs `kindling …` against the orchestrator and gives what it prints. */
+  kindling: (...args: string[]) => Promise<string>;
+  /** Serves a file below /tink-stack/; gives its address for the nodes. */
+  publish: (name: string, file: string) => string;
+  /** A file for `--file`; gives its path. */
+  write: (name: string, content: string) => string;
+  log: () => string;
+}
+
+export interface SiteOptions {
+  /** Nodes that are to have the same address from firmware to installed system: MAC → last part of the address. */
+  leases?: ReadonlyMap<string, number>;
+  /** Further arguments of `kindling serve`. */
+  serve?: readonly string[];
+}
+
+export async function startSite(bridge: Bridge, options: SiteOptions = {}): Promise<Site> {
+  const folder = makeFolder('site');
+  const state = join(folder, 'state');
+  const stack = join(state, 'tink-stack');
+  mkdirSync(stack, { recursive: true });
+  const microOs = await ensureMicroOs('minimal');
+
+  let log = '';
+  const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
+  const serve = [
+    ...['serve', '--plain', '--plain-port', String(PORT), '--host', bridge.hostAddress, '--state', state],
+    ...['--pxe', bridge.name, '--micro-os', microOs.folder, ...(options.serve ?? [])],
+  ];
+  const node = [process.execPath, '--disable-warning=ExperimentalWarning'];
+  const server = bridge.namespace.start('env', [...node, CLI, ...serve], (text) => {
+    log += text;
+    if (log.includes('machines boot from')) resolve();
+  });
+  server.on('close', () =>
+    reject(new KindlingError('KND_UNEXPECTED', `kindling serve ended: ${log.trim()}`)),
+  );
+  await ready;
+  await startCustomersDhcp(bridge, options.leases ?? new Map());
+  const forward = await forwardPort(bridge.namespace, { address: bridge.hostAddress, port: PORT });
+
+  const url = `http://${bridge.hostAddress}:${PORT}`;
+  return {
+    url,
+    urlFromHost: `http://127.0.0.1:${forward.port}`,
+    log: () => log,
+    kindling: async (...args) => {
+      const { stdout } = await bridge.namespace.run('env', [...node, CLI, ...args, '--state', state]);
+      return stdout;
+    },
+    publish: (name, file) => {
+      linkOrCopy(file, join(stack, name));
+      return `${url}/tink-stack/${name}`;
+    },
+    write: (name, content) => {
+      const path = join(folder, name);
+      writeFileSync(path, content);
+      return path;
+    },
+    [Symbol.dispose]: () => {
+      forward[Symbol.dispose]();
+      removeFolder(folder);
+    },
+  };
+}
+
+async function startCustomersDhcp(bridge: Bridge, leases: ReadonlyMap<string, number>): Promise<void> {
+  const customer = await bridge.addHost(2);
+  await customer.startDnsmasq([
+    `dhcp-range=${bridge.address(100)},${bridge.address(150)},255.255.255.0,1h`,
+    `dhcp-option=option:router,${bridge.hostAddress}`,
+    ...[...leases].map(([mac, last]) => `dhcp-host=${mac},${bridge.address(last)}`),
+  ]);
+}
+
+function linkOrCopy(from: string, to: string): void {
+  try {
+    linkSync(from, to);
+  } catch {
+    copyFileSync(from, to); // another file system
+  }
+}

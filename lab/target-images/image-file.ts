@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { manifestPathOf } from '../../orchestrator-stub/images/chunked-file.ts';
+import { indexImage } from '../../orchestrator-stub/images/index-image.ts';
+
+/** A disk image that a workflow can download. */
+export interface TargetImage {
+  /** The raw disk image. */
+  raw: string;
+  /** The same, compressed: what a workflow downloads. */
+  zst: string;
+  /** Chunks and hashes of the compressed file, to be published beside it. */
+  manifest: string;
+  /** SHA-256 of the compressed file, as workflows state it. */
+  sha256: string;
+}
+
+const RAW = 'disk.raw';
+const CHUNK_BYTES = 4 * 2 ** 20;
+
+/** Makes the compressed file and its manifest from `disk.raw` in this folder. */
+export async function publishable(folder: string, onProgress: (percent: number) => void): Promise<void> {
+  const raw = join(folder, RAW);
+  const blob = `${raw}.zst`;
+  const { manifest } = await indexImage(raw, blob, {
+    chunkSize: CHUNK_BYTES,
+    level: 9,
+    omitUnused: false,
+    onProgress: (done, total) => onProgress(Math.floor((done / total) * 100)),
+  });
+  await writeFile(manifestPathOf(blob), manifest);
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(blob), hash);
+  await writeFile(join(folder, 'sha256'), hash.digest('hex'));
+}
+
+export async function targetImageIn(folder: string): Promise<TargetImage> {
+  const raw = join(folder, RAW);
+  return {
+    raw,
+    zst: `${raw}.zst`,
+    manifest: manifestPathOf(`${raw}.zst`),
+    sha256: (await readFile(join(folder, 'sha256'), 'utf8')).trim(),
+  };
+}

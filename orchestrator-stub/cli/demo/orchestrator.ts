@@ -1,0 +1,44 @@
+import { KindlingError } from '../../../protocol/error.ts';
+import type { StubEvent } from '../../events/bus.ts';
+
+/** The orchestrator's API, as far as the demo uses it. */
+export class Orchestrator {
+  readonly #url: string;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  async send<T>(method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown): Promise<T> {
+    const response = await fetch(`${this.#url}/api/v1${path}`, {
+      method,
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    });
+    const answer = await response.text();
+    if (!response.ok)
+      throw new KindlingError(
+        'KND_UNEXPECTED',
+        `the orchestrator answered ${method} ${path} with ${response.status}: ${answer}`,
+      );
+    return JSON.parse(answer) as T;
+  }
+
+  /** Calls `onEvent` for every event the orchestrator tells its watchers (server-sent events), until aborted. */
+  async watch(onEvent: (event: StubEvent) => void, signal: AbortSignal): Promise<void> {
+    const response = await fetch(`${this.#url}/api/v1/events`, { signal });
+    if (!response.ok || !response.body)
+      throw new KindlingError('KND_UNEXPECTED', `the orchestrator tells no events: ${response.status}`);
+    let text = '';
+    for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      const messages = text.split('\n\n');
+      text = messages.pop() ?? '';
+      for (const message of messages) {
+        const data = message.split('\n').find((line) => line.startsWith('data: '));
+        if (data) onEvent(JSON.parse(data.slice('data: '.length)) as StubEvent);
+      }
+    }
+  }
+}

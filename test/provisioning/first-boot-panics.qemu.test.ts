@@ -1,0 +1,99 @@
+import { expect, it } from 'vitest';
+import { waitFor } from '../../agent/system/wait.ts';
+import { bootMachine } from '../../lab/qemu/machine.ts';
+import { createTestNetwork } from '../../lab/qemu/network.ts';
+import { startSite } from '../../lab/site/site.ts';
+import { ensureMutableTarget } from '../../lab/target-images/mutable.ts';
+
+const SERIAL = 'KNDPANIC01';
+/** An operator's own cloud-init with a mistake in it: the kernel dies during the first boot, and restarts. */
+const CLOUD_INIT = `#cloud-config
+bootcmd:
+  - [sh, -c, "modprobe efi_pstore; echo 3 > /proc/sys/kernel/panic; sync; echo c > /proc/sysrq-trigger"]
+`;
+/** A tenth of it on an idle machine. */
+const LONG_MS = 900_000;
+/** The panic is what this test wants to see. */
+const NOTHING = /(?!)/;
+
+it(
+  'an installed system whose first boot panics falls back to the Micro-OS, which says why and does not write the disk again',
+  async () => {
+    const target = await ensureMutableTarget();
+    await using network = await createTestNetwork();
+    using site = await startSite(network.bridge);
+    const profile = site.write(
+      'profile.yaml',
+      JSON.stringify({
+        name: 'broken',
+        imageUrl: site.publish('debian.raw.zst', target.zst),
+        imageSha256: target.sha256,
+        skipKernelUpgrade: true,
+        cloudInit: CLOUD_INIT,
+        variables: { BootPolicy: 'after-report' },
+      }),
+    );
+    await site.kindling('profile', 'add', 'broken', '--file', profile, '--default');
+    await site.kindling('node', 'register', '--serial', SERIAL, '--auto');
+    await using node = await bootMachine({
+      firmware: 'ovmf',
+      memoryMb: 1024,
+      cpus: 2,
+      disks: [{ bus: 'nvme', size: '2G', serial: 'DISK1' }],
+      nics: [{ model: 'virtio', network: network.bridge }],
+      smbios: { serial: SERIAL, manufacturer: 'Kindling', product: 'Test node', uuid: crypto.randomUUID() },
+    });
+
+    // 1 installed, and gone wrong
+    const { mark: installed } = await node.console.waitFor(/reboot: Restarting system/, {
+      timeoutMs: LONG_MS,
+    });
+    const { mark: panicked } = await node.console.waitFor(
+      /Kernel panic - not syncing: sysrq triggered crash/,
+      {
+        timeoutMs: LONG_MS,
+        after: installed,
+        failOn: NOTHING,
+      },
+    );
+
+    // 2 back in the Micro-OS, which says why: on the console and at the orchestrator
+    const { line } = await node.console.waitFor(/did not report its first boot: .*KND_FIRST_BOOT_FAILED/, {
+      timeoutMs: LONG_MS,
+      after: panicked,
+      failOn: NOTHING,
+    });
+    expect(line).toContain('its kernel died: Kernel panic - not syncing: sysrq triggered crash');
+    const status = await waitFor(
+      async () => {
+        const [host] = JSON.parse(await site.kindling('node', 'list', '--output', 'json')) as {
+          status: string;
+        }[];
+        return host?.status.includes('KND_FIRST_BOOT_FAILED') ? host.status : undefined;
+      },
+      { name: 'the reason at the orchestrator', timeoutMs: 60_000, intervalMs: 1000 },
+    );
+    expect(status).toMatch(/^First Boot Failed: its kernel died: .*sysrq triggered crash/);
+    const log = await waitFor(
+      async () => {
+        const text = await site.kindling('node', 'logs', SERIAL);
+        return text.includes('cloud-init: ') ? text : undefined;
+      },
+      { name: 'the evidence at the orchestrator', timeoutMs: 30_000, intervalMs: 1000 },
+    );
+    expect(log).toMatch(/cloud-init: .*bootcmd/);
+
+    // 3 the same generation was written once, and is not offered again
+    const workflows = JSON.parse(await site.kindling('workflow', 'list', '--output', 'json')) as {
+      template: string;
+      state: string;
+    }[];
+    expect(workflows.map(({ template, state }) => `${template} ${state}`).sort()).toEqual([
+      'post-mortem SUCCESS',
+      'ubuntu SUCCESS',
+    ]);
+    const sincePanic = node.console.lines.slice(panicked).map(({ text }) => text);
+    expect(sincePanic.filter((text) => /erase-non-removable-disk|stream-os-image/.test(text))).toEqual([]);
+  },
+  3 * LONG_MS,
+);
