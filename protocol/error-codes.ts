@@ -154,8 +154,8 @@ export const ERROR_CODES = {
     exit: 4,
     retryable: false,
     meaning:
-      'Full disk encryption was asked for, which this version of Kindling does not do; nothing was touched.',
-    hint: 'Choose a profile without it, or set ENABLE_ONLY_DMVERITY to true.',
+      'Full disk encryption of a mutable (Ubuntu) system was asked for, which this version of Kindling does not do; nothing was touched.',
+    hint: 'Choose a profile without it: security NONE.',
   },
   KND_ERASE_INCOMPLETE: {
     exit: 1,

@@ -1,3 +1,5 @@
+import { KindlingError } from '../../protocol/error.ts';
+import type { Disk } from '../../protocol/inventory.ts';
 import { defineAction } from '../action.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findInstalledDisk } from '../disks/installed-disk.ts';
@@ -25,7 +27,10 @@ export const fdeDmv = defineAction({
       default: false,
       description: 'true: dm-verity only. false: full disk encryption too',
     },
-    MINIMUM_ROOTFS_SIZE: { type: 'integer', description: 'Accepted; only the encryption of Ubuntu uses it' },
+    MINIMUM_ROOTFS_SIZE: {
+      type: 'integer',
+      description: 'Accepted; only the encryption of Ubuntu would use it, which is refused',
+    },
     FDE_PCRS: {
       type: 'text',
       default: '15',
@@ -50,8 +55,19 @@ export const fdeDmv = defineAction({
   async run(variables, context) {
     const { disk, others } = await findInstalledDisk(context, variables);
     const disks = { disk, others: variables.KINDLING_OTHER_DISKS === 'use' ? others : [] };
+    refuseUbuntu(disks.disk);
     return variables.ENABLE_ONLY_DMVERITY
       ? sealMicrovisor(disks, variables.LVM_SIZE, context)
       : encryptMicrovisor(disks, variables, context);
   },
 });
+
+/** The reference tells the two kinds of system apart by this. Ubuntu would need packages, an initramfs and a boot loader changed inside it. */
+function refuseUbuntu({ path, partitions }: Disk): void {
+  const first = partitions.find(({ number }) => number === 1);
+  if (!first?.signatures.some(({ type }) => type === 'ext4')) return;
+  throw new KindlingError(
+    'KND_ENCRYPTION_UNSUPPORTED',
+    `${path} holds a mutable system (its first partition is ext4); Kindling encrypts Edge Microvisor systems only`,
+  );
+}

@@ -86,6 +86,21 @@ describe('the actions of the microvisor template', () => {
   });
 });
 
+describe('emt_partition', () => {
+  it('adds swap and a second root, and once more changes nothing', async () => {
+    await done('image2disk', { IMG_URL: `${url}/immutable`, KINDLING_DISK: 'serial=MUTABLE' });
+    const layout = /3 edge_persistent \d+ MiB, 4 swap 1024 MiB, 5 rootfs_b 3072 MiB/;
+    const first = await done('emt_partition', { LVM_SIZE: '0' });
+    expect(first).toMatch(layout);
+    expect(await done('emt_partition')).toBe(first);
+    const tooMuch = await shell.action('emt_partition', { LVM_SIZE: '5' });
+    expect(tooMuch.output).toContain('KND_DISK_TOO_SMALL');
+    expect(await done('cexec', { CHROOT: 'y', CMD_LINE: '/bin/cat /etc/fstab' })).toMatch(
+      /^PARTUUID=\S+ none swap defaults 0 0$/m,
+    );
+  });
+});
+
 describe('the actions of the ubuntu template', () => {
   it('from the image to the boot order', async () => {
     await done('image2disk', { IMG_URL: `${url}/mutable`, KINDLING_DISK: 'serial=MUTABLE' });

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -10,12 +10,17 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BlockDevice } from '../../actions/disks/block-device.ts';
+import { mountFilesystem } from '../../actions/mounts/mount.ts';
 import { performAction } from '../../actions/perform-action.ts';
+import { Resources } from '../../actions/resources/resources.ts';
 import { runAction } from '../../actions/run-action.ts';
+import { installKernel } from '../../actions/ubuntu/kernel.ts';
 import { machine } from '../../agent/machine.ts';
+import { run } from '../../agent/system/run.ts';
 import { readPartitionTable } from '../../protocol/partition-table/read.ts';
+import { disk as diskFixture } from './disks/disk-fixture.ts';
 import { ext4Disk, type LoopDisk, loopDisk, withMounted } from './loop-disk.ts';
-import { tarOf } from './registry/test-registry.ts';
+import { tarOf, testRegistry } from './registry/test-registry.ts';
 
 let folder: string;
 let disk: LoopDisk;
@@ -146,6 +151,107 @@ describe('grub2disk', () => {
       status: 'failed',
       error: { code: 'KND_COMMAND_FAILED' },
     });
+  });
+});
+
+describe('oci2disk', () => {
+  const image = Buffer.concat([randomBytes(3 << 20), Buffer.alloc(1 << 20)]);
+
+  it('writes the layer of an artefact onto a disk, by its digest, and again', async () => {
+    await using loop = await loopDisk(16 << 20);
+    using registry = await testRegistry({ layers: [gzipSync(image)], password: 'p' });
+    const variables = { DEST_DISK: loop.device, REGISTRY_USERNAME: 'user', REGISTRY_PASSWORD: 'p' };
+    for (const _ of [1, 2]) {
+      expect(await act('oci2disk', { ...variables, IMG_URL: registry.image })).toMatchObject({
+        status: 'success',
+      });
+    }
+    expect((await readFile(loop.file)).subarray(0, image.length).equals(image)).toBe(true);
+  });
+
+  it.each([
+    [{ IMG_URL: 'not an image' }, 'KND_IMAGE_REFERENCE'],
+    [{ IMG_URL: '' }, 'KND_ACTION_VARIABLES'],
+    [{ IMG_URL: 'localhost:1/x/y:1' }, 'KND_REGISTRY'],
+    [{ IMG_URL: 'localhost:1/x/y:1', DEST_DISK: '/dev/none' }, 'KND_DISK_NOT_FOUND'],
+    [{ IMG_URL: 'localhost:1/x/y:1', SKIP_VERIFY: 'maybe' }, 'KND_ACTION_VARIABLES'],
+  ])('%j is refused with %s', async (variables, code) => {
+    await using loop = await loopDisk(16 << 20);
+    const outcome = await act('oci2disk', { DEST_DISK: loop.device, ...variables });
+    expect(outcome).toMatchObject({ status: 'failed' });
+    expect(['KND_DISK_NOT_FOUND', 'KND_REGISTRY', code]).toContain(
+      outcome.status === 'failed' ? outcome.error.code : '',
+    );
+    expect((await readFile(loop.file)).every((byte) => byte === 0)).toBe(true);
+  });
+
+  it('a layer that is not what its digest says leaves nothing bootable', async () => {
+    await using loop = await loopDisk(16 << 20);
+    using registry = await testRegistry({ layers: [gzipSync(image)], spoilBlobs: true });
+    expect(await act('oci2disk', { DEST_DISK: loop.device, IMG_URL: registry.image })).toMatchObject({
+      status: 'failed',
+    });
+    expect((await readFile(loop.file)).subarray(0, 1 << 20).every((byte) => byte === 0)).toBe(true);
+  });
+});
+
+describe('the kernel of kernelupgrd', () => {
+  it('is installed by the system’s own package manager, and what fails there fails', async () => {
+    await withMounted(disk.device, async (root) => {
+      for (const directory of ['bin', 'dev', 'proc', 'sys', 'etc/default', 'run'])
+        await mkdir(path.join(root, directory), { recursive: true });
+      execFileSync('cp', ['/bin/busybox', path.join(root, 'bin/busybox')]);
+      await symlink('busybox', path.join(root, 'bin/sh')).catch(() => {});
+      await writeFile(
+        path.join(root, 'bin/apt-get'),
+        '#!/bin/sh\necho "apt-get $@" >> /log; [ ! -e /broken ]\n',
+      );
+      await writeFile(path.join(root, 'bin/update-grub'), '#!/bin/sh\necho update-grub >> /log\n');
+      for (const name of ['apt-get', 'update-grub']) await chmod(path.join(root, 'bin', name), 0o755);
+    });
+    const install = async () => {
+      await using resources = new Resources();
+      const { signal } = new AbortController();
+      const context = {
+        machine,
+        run: (program: string, args: readonly string[], options = {}) =>
+          run(program, args, { signal, ...options }),
+        signal,
+        emit: () => {},
+        log: () => {},
+        resources,
+        environment: {},
+        args: [],
+        isDryRun: false,
+      };
+      const mounted = await mountFilesystem(context, disk.device, { fsType: 'ext4' });
+      await installKernel(context, mounted.target, diskFixture({ name: 'sda' }), '6.8.0-52-generic');
+    };
+    await install();
+    await install(); // again: the same lines, nothing left mounted
+    await withMounted(disk.device, async (root) => {
+      const log = await readFile(path.join(root, 'log'), 'utf8');
+      expect(log.split('\n').filter((line) => line.startsWith('apt-get install'))).toEqual(
+        Array(2).fill(
+          'apt-get install -y --no-install-recommends linux-image-6.8.0-52-generic linux-headers-6.8.0-52-generic linux-modules-extra-6.8.0-52-generic',
+        ),
+      );
+      expect(await readFile(path.join(root, 'etc/default/grub.d/90-kindling.cfg'), 'utf8')).toContain(
+        'with Linux 6.8.0-52-generic',
+      );
+      await writeFile(path.join(root, 'broken'), '');
+    });
+    await expect(install()).rejects.toMatchObject({ code: 'KND_COMMAND_FAILED' });
+  });
+
+  it.each([
+    [{ KERNEL_VERSION: 'a b; rm -rf /' }, 'KND_ACTION_VARIABLES'],
+    [{ LVM_SIZE: '-1' }, 'KND_ACTION_VARIABLES'],
+    [{ SKIP_KERNEL_UPGRADE: 'perhaps' }, 'KND_ACTION_VARIABLES'],
+    [{ ROOTFS_SIZE_GB: '0' }, 'KND_ACTION_VARIABLES'],
+    [{ DEST_DISK: 'sda' }, 'KND_ACTION_VARIABLES'],
+  ])('%j is refused with %s', async (variables, code) => {
+    expect(await act('kernelupgrd', variables as Record<string, string>)).toMatchObject({ error: { code } });
   });
 });
 

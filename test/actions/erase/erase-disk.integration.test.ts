@@ -126,7 +126,7 @@ describe('erasing a used disk', () => {
 });
 
 describe('erase_non_removable_disks', () => {
-  it('erases what is chosen, leaves the rest, and signs a certificate per disk', async () => {
+  it('defect 4: erases what is chosen, leaves the rest, and signs a certificate per disk', async () => {
     await using first = await usedDisk();
     await using second = await usedDisk();
     await using kept = await usedDisk();

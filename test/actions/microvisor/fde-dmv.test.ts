@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { performAction } from '../../../actions/perform-action.ts';
+import { disk } from '../disks/disk-fixture.ts';
+
+const ubuntu = disk({
+  name: 'nvme0n1',
+  bus: 'nvme',
+  partitionTable: 'gpt',
+  partitions: [
+    {
+      number: 1,
+      path: '/dev/nvme0n1p1',
+      startBytes: 1 << 20,
+      sizeBytes: 2 ** 31,
+      type: 'x',
+      signatures: [{ type: 'ext4' }],
+    },
+  ] as never,
+});
+
+const run = (variables: Record<string, string>) =>
+  performAction({
+    action: 'fde_dmv',
+    variables,
+    machine: { listDisks: async () => [ubuntu], secureBoot: async () => 'disabled' },
+    signal: new AbortController().signal,
+    emit: () => {},
+  });
+
+it('a mutable system is refused before anything is touched', async () => {
+  await expect(run({ DEST_DISK: '/dev/nvme0n1', LVM_SIZE: '' })).rejects.toMatchObject({
+    code: 'KND_ENCRYPTION_UNSUPPORTED',
+  });
+});
+
+it.each([
+  [{ LVM_SIZE: 'many' }],
+  [{ ENABLE_ONLY_DMVERITY: 'perhaps' }],
+  [{ FDE_PCRS: '7;15' }],
+  [{ KINDLING_ESCROW: 'maybe' }],
+  [{ KINDLING_ESCROW_URL: 'not a url' }],
+  [{ DEST_DISK: 'nvme0n1' }],
+])('%j is refused', async (variables) => {
+  await expect(run(variables as Record<string, string>)).rejects.toMatchObject({
+    code: 'KND_ACTION_VARIABLES',
+  });
+});
