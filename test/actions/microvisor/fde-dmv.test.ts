@@ -22,7 +22,7 @@ const run = (variables: Record<string, string>) =>
   performAction({
     action: 'fde_dmv',
     variables,
-    machine: { listDisks: async () => [ubuntu], secureBoot: async () => 'disabled' },
+    machine: { listDisks: async () => [ubuntu], secureBoot: async () => 'off' },
     signal: new AbortController().signal,
     emit: () => {},
   });
