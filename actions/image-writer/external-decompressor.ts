@@ -1,7 +1,9 @@
-import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { closeSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { KindlingError } from '../../protocol/error.ts';
+import { openPipe, type Pipe } from './pipe.ts';
 
 const TAIL_BYTES = 64;
 const BZ2_END = 0x177245385090n;
@@ -30,12 +32,16 @@ const PROGRAMS: Record<'xz' | 'bz2', readonly { argv: readonly string[]; needs: 
     ],
   };
 
+/** Its output is a stream, or a pipe that is read elsewhere. */
+type Decompressor = ChildProcess & { stdin: Writable; stderr: Readable };
+
 /**
  * xz and bzip2 are decompressed by the system's own programs: no library of Node has them, and they use all cores.
  * Spawned here and not through `Run`, because bytes stream through it.
  */
 export class ExternalDecompressor {
-  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
+  readonly #child: Decompressor;
+  readonly #pipe: Pipe | undefined = openPipe();
   readonly #format: 'xz' | 'bz2';
   #stderr = '';
   #hasEnded = false;
@@ -48,7 +54,9 @@ export class ExternalDecompressor {
   constructor(format: 'xz' | 'bz2') {
     this.#format = format;
     const [program = '', ...args] = findProgram(format);
-    this.#child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] });
+    const output = this.#pipe?.writeFd ?? 'pipe';
+    this.#child = spawn(program, args, { stdio: ['pipe', output, 'pipe'] }) as Decompressor;
+    if (this.#pipe) closeSync(this.#pipe.writeFd); // the program has it now; its end is the end of the pipe
     this.#child.stdin.on('error', () => {}); // a program that gives up says why on stderr
     this.#child.stderr.on('data', (text: Buffer) => {
       this.#stderr = (this.#stderr + text.toString()).slice(-2000);
@@ -76,12 +84,17 @@ export class ExternalDecompressor {
     this.#child.stdin.end();
   }
 
-  /** Hands every byte of output on; `take` may answer with a promise to wait for. Throws what the program complained about. */
-  async pump(take: (bytes: Buffer) => Promise<void> | undefined): Promise<void> {
+  /** Where to read the output from; undefined: it has to be pumped. */
+  get outputFd(): number | undefined {
+    return this.#pipe?.readFd;
+  }
+
+  /** Waits for the program's end. Without a pipe every byte of output is handed on; `take` may answer with a promise to wait for. */
+  async finished(take: (bytes: Buffer) => Promise<void> | undefined): Promise<void> {
     const { promise: closed, resolve, reject } = Promise.withResolvers<number | null>();
     this.#child.once('close', resolve).once('error', reject);
     closed.catch(() => {});
-    for await (const bytes of this.#child.stdout as AsyncIterable<Buffer>) {
+    for await (const bytes of (this.#child.stdout ?? []) as AsyncIterable<Buffer>) {
       const wait = take(bytes);
       if (wait) await wait;
     }
@@ -91,6 +104,11 @@ export class ExternalDecompressor {
 
   kill(): void {
     this.#child.kill('SIGKILL');
+  }
+
+  /** Call when nobody reads the output any more. */
+  close(): void {
+    if (this.#pipe) closeSync(this.#pipe.readFd);
   }
 
   #complaint(exitCode: number | null): KindlingError {

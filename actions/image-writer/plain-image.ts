@@ -106,6 +106,7 @@ export class PlainImageWrite {
       progress.stop();
       this.#external?.kill();
       await this.#worker?.terminate();
+      this.#external?.close();
     }
   }
 
@@ -191,9 +192,11 @@ export class PlainImageWrite {
       case 'xz':
       case 'bz2':
         this.#external = new ExternalDecompressor(format);
-        this.#pumping = this.#external.pump((bytes) => this.#pumpToRing(bytes));
+        this.#pumping = this.#external.finished((bytes) => this.#pumpToRing(bytes));
         this.#pumping.catch((error) => this.#result.reject(error));
-        return { format: 'raw' };
+        return this.#external.outputFd === undefined
+          ? { format: 'raw' }
+          : { format: 'pipe', fd: this.#external.outputFd };
       case 'qcow2': {
         if (!this.#facts?.hasRanges) {
           throw new KindlingError(

@@ -45,6 +45,7 @@ export async function writeToTarget(
     onProgress: (progress) => context.emit({ type: 'progress', ...progressEvent(progress) }),
     checkTarget: async () => checkPlanHolds(plan, await context.machine.listDisks()),
   });
+  context.log('info', `the write took at most ${peakMemoryMb()} MB of memory`);
   await rememberTarget(disk);
   const partitions = await waitForPartitions(disk, context);
   return {
@@ -53,7 +54,7 @@ export async function writeToTarget(
   };
 }
 
-/** Of the whole agent since it started. */
+/** Of this process since it started. */
 const peakMemoryMb = () => Math.round(process.resourceUsage().maxRSS / 1024);
 
 function withoutCredentials(url: string): string {

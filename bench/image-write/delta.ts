@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WriteImageResult } from '../../actions/image-writer/index.ts';
 import { decodeManifest } from '../../protocol/image-manifest.ts';
@@ -20,7 +20,7 @@ export interface DeltaResult {
   isRepairEqual: boolean;
 }
 
-/** An update that changes 2 % of the content in runs of 4 MiB that fit no chunk; then a repair of 20 damaged blocks. */
+/** An update that changes 2 % of the content, other files in runs of 4 MiB that fit no chunk; then a repair of 20 damaged blocks. */
 export async function measureDelta(
   workspace: Workspace,
   ours: Writer,
@@ -35,8 +35,13 @@ export async function measureDelta(
   );
   const runs = Math.max(1, Math.round(chunks.length * 0.02));
   const step = Math.floor(chunks.length / (runs + 1));
-  for (let i = 1; i <= runs; i += 1)
-    overwrite(raw, (chunks[i * step] ?? 1) * 4 * MIB + 1.5 * MIB, 4 * MIB, i);
+  const image = openSync(join(folder, 'disk.raw'), 'r');
+  const other = Buffer.alloc(4 * MIB);
+  for (let i = 1; i <= runs; i += 1) {
+    readSync(image, other, 0, other.length, (chunks[i * step - 1] ?? 1) * 4 * MIB - MIB);
+    overwrite(raw, (chunks[i * step] ?? 1) * 4 * MIB + 1.5 * MIB, other);
+  }
+  closeSync(image);
   await index(folder, 'changed.raw', 'changed.zst');
 
   const target = workspace.freshTarget(sizes.big);
@@ -51,7 +56,7 @@ export async function measureDelta(
     { length: 20 },
     (_, i) => (chunks[Math.floor(((i + 1) * chunks.length) / 22)] ?? 1) * 4 * MIB + 65_536,
   );
-  for (const [i, position] of damaged.entries()) overwrite(target, position, 4096, i);
+  for (const position of damaged) overwrite(target, position, Buffer.alloc(4096, 0x5a));
   const repair = await measure(ours({ sources, target, chunks: { mode: 'repair' } }));
   const repaired = (JSON.parse(repair.stdout) as WriteImageResult).chunks?.fromOrigin ?? -1;
   const isRepairEqual = isEqual(raw, target, sizes.big);
@@ -67,10 +72,8 @@ export async function measureDelta(
   };
 }
 
-function overwrite(path: string, position: number, length: number, seed: number): void {
-  const bytes = Buffer.alloc(length);
-  for (let i = 0; i < length; i += 4) bytes.writeInt32LE(Math.imul(i + seed, 0x9e3779b1) ^ (i >>> 3), i);
+function overwrite(path: string, position: number, bytes: Buffer): void {
   const fd = openSync(path, 'r+');
-  writeSync(fd, bytes, 0, length, position);
+  writeSync(fd, bytes, 0, bytes.length, position);
   closeSync(fd);
 }
