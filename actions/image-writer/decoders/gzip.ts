@@ -1,18 +1,18 @@
 import { KindlingError } from '../../../protocol/error.ts';
 import type { Native } from '../target/native.ts';
 import { type Decoder, INPUT_PIECE } from './decoder.ts';
-
-/** z_stream (zlib.h) on a 64-bit machine: offsets of the fields we touch. */
-const NEXT_IN = 0;
-const AVAIL_IN = 8;
-const NEXT_OUT = 24;
-const AVAIL_OUT = 32;
-const Z_STREAM_SIZE = 112;
+import {
+  AVAIL_IN,
+  AVAIL_OUT,
+  NEXT_IN,
+  NEXT_OUT,
+  Z_BUF_ERROR,
+  Z_OK,
+  Z_STREAM_END,
+  Z_STREAM_SIZE,
+} from './z-stream.ts';
 
 const Z_NO_FLUSH = 0;
-const Z_OK = 0;
-const Z_STREAM_END = 1;
-const Z_BUF_ERROR = -5;
 /** 15 bits of window, +16: gzip framing only. */
 const GZIP_WINDOW = 15 + 16;
 

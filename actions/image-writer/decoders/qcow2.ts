@@ -2,9 +2,11 @@ import { KindlingError } from '../../../protocol/error.ts';
 import type { BlockOutput } from '../stream/block-output.ts';
 import type { RingReader } from '../stream/ring.ts';
 import { type Decoder, INPUT_PIECE } from './decoder.ts';
-import { decompressCluster, type Extent, type Qcow2Map } from './qcow2-map.ts';
+import type { Extent, Qcow2Map } from './qcow2-map.ts';
+import { createUnpackCluster } from './unpack-cluster.ts';
 
-/** No cluster is larger (2 MiB), and no compressed one is longer than this in the file. */
+const MAX_CLUSTER_BYTES = 2 * 1024 * 1024;
+/** No compressed cluster is longer than this in the file. */
 const WINDOW_BYTES = 8 * 1024 * 1024;
 
 /** Streams a qcow2 file from front to back: each cluster goes to its place on the disk as it passes by. */
@@ -13,15 +15,10 @@ export function qcow2Decoder(map: Qcow2Map): Decoder {
     await output.openGate(Buffer.from(map.head));
     zeroGaps(map, output);
     const file = new FileWindow(input);
+    using unpack = createUnpackCluster(MAX_CLUSTER_BYTES);
     for (const extent of map.extents) {
       if (extent.coding === 'plain') await copyPlain(file, extent, output);
-      else
-        await place(
-          output,
-          extent.guest,
-          decompressCluster(file.read(extent), extent.coding, 2 ** 21),
-          extent.length,
-        );
+      else await place(output, extent.guest, unpack(file.read(extent), extent.coding), extent.length);
     }
     await output.commit();
     file.drain();

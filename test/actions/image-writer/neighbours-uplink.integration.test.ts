@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { WriteImageRequest, WriteImageResult } from '../../../actions/image-writer/index.ts';
+import { bundleWriter, type Writer } from '../../../bench/image-write/bundle-writer.ts';
 import { buildUplinkNetwork, type UplinkNetwork } from '../../../bench/image-write/uplink-network.ts';
 import { indexImage } from '../../../orchestrator-stub/images/index-image.ts';
 import { makeDiskImage } from './test-image.ts';
@@ -14,13 +15,13 @@ const NODES = 8;
 /** One more machine on the same switch, which claims to have everything and serves noise. */
 const LIAR = NODES;
 const PORT = 7070;
-const WRITER = join(import.meta.dirname, '../../../bench/image-write/writer-program.ts');
 const LIAR_PROGRAM = `require('node:http').createServer((request, response) => {
   response.end(request.url.endsWith('/have') ? Buffer.alloc(64, 0xff) : 'this is not a chunk');
 }).listen(${PORT}, () => console.log('lying'))`;
 
 let folder: string;
 let network: UplinkNetwork;
+let writer: Writer;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'kindling-site-'));
@@ -28,6 +29,7 @@ beforeAll(async () => {
   writeFileSync(raw, RAW);
   const { manifest } = await indexImage(raw, join(folder, 'disk.zst'), { chunkSize: MIB, level: 1 });
   writeFileSync(join(folder, 'disk.zst.manifest'), manifest);
+  writer = await bundleWriter(join(folder, 'bundle'));
   network = await buildUplinkNetwork(folder, NODES + 1, 50);
 });
 afterAll(async () => {
@@ -52,16 +54,13 @@ function startNode(node: number, urls: readonly string[]) {
       },
     },
   };
-  const [program = '', ...args] = [
-    ...network.inNode(node),
-    process.execPath,
-    WRITER,
-    JSON.stringify(request),
-  ];
+  const [program = '', ...args] = [...network.inNode(node), 'bash', '-c', `exec ${writer(request)}`];
   return execa(program, args);
 }
 
-test('eight nodes behind 50 Mbit/s, and a ninth that serves garbage: about one image over the uplink', async () => {
+test('eight nodes behind 50 Mbit/s, and a ninth that serves garbage: about one image over the uplink', {
+  timeout: 300_000,
+}, async () => {
   const urls = Array.from({ length: NODES + 1 }, (_, node) => `http://${network.address(node)}:${PORT}`);
   const [program = '', ...args] = [...network.inNode(LIAR), process.execPath, '-e', LIAR_PROGRAM];
   const liar = execa(program, args, { reject: false });
