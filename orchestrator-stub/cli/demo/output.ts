@@ -29,6 +29,11 @@ export class DemoOutput {
   print(text: string): void {
     const atMs = performance.now() - this.#startedAt;
     for (const line of text.split('\n')) this.lines.push({ text: line, atMs });
+    this.remark(text);
+  }
+
+  /** Prints what is only for whoever waits, and not for the picture. */
+  remark(text: string): void {
     this.#terminal.write(`${this.#erase()}${text}\n${this.#status.join('\n')}`);
   }
 

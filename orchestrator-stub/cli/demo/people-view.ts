@@ -83,7 +83,7 @@ export class PeopleView implements DemoView {
     for (const journey of this.#journeys) {
       const doing = journey.doing ? ` (${journey.doing})` : '';
       if (journey.next)
-        this.#output.print(
+        this.#output.remark(
           `  … ${this.#name(journey)}waiting for «${journey.next}»${doing}, ${seconds(journey.elapsedMs)} since power-on`,
         );
     }
