@@ -29,9 +29,12 @@ async function bootOne({ mac, address }: Client) {
     options: { blksize: '1468', windowsize: '4' },
   });
   const ipxe = await dhcp.boot(mac, 'kindling');
-  const script = await download(bootFile(ipxe.ack), address);
+  const scriptUrl = bootFile(ipxe.ack);
+  const script = await download(scriptUrl, address);
   const [kernel, initramfs] = await Promise.all(
-    ['kernel_url', 'initramfs_url'].map((name) => download(setting(script.toString(), name), address)),
+    ['kernel_url', 'initramfs_url'].map((name) =>
+      download(new URL(setting(script.toString(), name), scriptUrl).href, address),
+    ),
   );
   return {
     mac,

@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { ensureMicroOs } from '../../../initrd/index.ts';
 import { createTestNetwork } from '../../../lab/qemu/network.ts';
 import { makeFolder, removeFolder } from '../../../lab/qemu/processes.ts';
 
@@ -24,13 +25,7 @@ it('200 machines that are switched on at once all get their address, iPXE, scrip
       address: bridge.address(10 + group * CLIENTS_EACH + index),
     })),
   );
-  // 2 a site with a small Micro-OS: what is tested is how many, not how much
-  const microOs = join(folder, 'micro-os');
-  mkdirSync(microOs);
-  const kernel = randomBytes(300_000);
-  const initramfs = randomBytes(700_000);
-  writeFileSync(join(microOs, 'vmlinuz-x86_64'), kernel);
-  writeFileSync(join(microOs, 'initramfs-x86_64'), initramfs);
+  // 2 a site that knows them all
   const reservations = join(folder, 'reservations.yaml');
   writeFileSync(
     reservations,
@@ -42,7 +37,7 @@ it('200 machines that are switched on at once all get their address, iPXE, scrip
   const serve = [
     ...['serve', '--plain', '--plain-port', '8080', '--host', bridge.hostAddress, '--state', state],
     ...['--pxe', bridge.name, '--pxe-mode', 'reservation', '--reservations', reservations],
-    ...['--micro-os', microOs],
+    ...['--micro-os', (await ensureMicroOs('minimal')).folder],
   ];
   const server = bridge.namespace.start('env', [...NODE, CLI, ...serve], (text) => {
     log += text;
@@ -50,6 +45,9 @@ it('200 machines that are switched on at once all get their address, iPXE, scrip
   });
   server.on('close', () => ready.reject(new Error(`kindling serve ended: ${log}`)));
   await ready.promise;
+  // A small Micro-OS: what is tested is how many, not how much.
+  for (const name of ['vmlinuz-x86_64', 'initramfs-x86_64'])
+    writeFileSync(join(state, 'tink-stack', name), randomBytes(500_000));
 
   // 3 all of them at once
   const outputs = await Promise.all(
@@ -72,11 +70,15 @@ it('200 machines that are switched on at once all get their address, iPXE, scrip
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>),
   );
-  const loader = hash(readFileSync(join(state, 'tftp/ipxe.efi')));
+  const served = (file: string) => hash(readFileSync(join(state, file)));
+  const expected = {
+    loader: served('tftp/ipxe.efi'),
+    kernel: served('tink-stack/vmlinuz-x86_64'),
+    initramfs: served('tink-stack/initramfs-x86_64'),
+  };
   expect(results.filter(({ error }) => error !== undefined)).toEqual([]);
   expect(results).toHaveLength(NAMESPACES * CLIENTS_EACH);
-  for (const result of results)
-    expect(result).toMatchObject({ loader, kernel: hash(kernel), initramfs: hash(initramfs) });
+  for (const result of results) expect(result).toMatchObject(expected);
   removeFolder(folder);
 });
 
