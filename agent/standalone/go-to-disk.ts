@@ -9,13 +9,21 @@ import type { MachineStatus } from './stick-folder.ts';
 const MAX_HAND_OVERS = 3;
 const LATELY_MS = 10 * 60_000;
 
-/** Makes the machine's next start go to the disk: by the firmware's list under UEFI, by the stick's own loader under BIOS. */
-export async function startFromDisk(installation: Installation, disk: Disk): Promise<void> {
+/**
+ * Makes the machine's next start go to the disk: by the firmware's list under UEFI, by the stick's own loader under BIOS. The latter only if
+ * that start comes at once: before another, the stick may be in another machine.
+ */
+export async function startFromDisk(
+  installation: Installation,
+  disk: Disk,
+  after: 'reboot' | 'poweroff',
+): Promise<void> {
   const { inventory, say, stick, run } = installation;
   if (inventory.firmware.kind !== 'bios') {
     await runStep(installation, 'boot-order', { DEST_DISK: disk.path });
     return;
   }
+  if (after === 'poweroff') return;
   try {
     await startDiskNext(disk, stick.bootPath, run);
     say('a BIOS that starts the stick again is sent on to the disk');
@@ -46,6 +54,6 @@ export async function goToDisk(
     return 'poweroff';
   }
   await folder?.write({ ...before, handOvers, handedOverAt: new Date(now).toISOString() }, log);
-  await startFromDisk(installation, disk);
+  await startFromDisk(installation, disk, 'reboot');
   return 'reboot';
 }

@@ -93,7 +93,7 @@ async function install(installation: Installation, payload: Payload): Promise<'r
   const disk = await findWrittenDisk(installation, written);
   const held = await holdBack(disk.path, disk.logicalSectorBytes);
   await configureDisk(installation, payload, disk, held.release);
-  await startFromDisk(installation, disk);
+  await startFromDisk(installation, disk, entry.after);
   await finish(installation, disk);
   return entry.after;
 }

@@ -87,6 +87,8 @@ export async function bootFilesOf(recipe: BootRecipe): Promise<BootFiles> {
 function menu(commandLine: string, canStartDisk: boolean): string {
   return [
     'DEFAULT kindling',
+    // A disk that is not there leaves syslinux at a prompt, which nobody answers: on with the default after three seconds.
+    'TIMEOUT 30',
     'LABEL kindling',
     '  LINUX /kindling/vmlinuz',
     '  INITRD /kindling/initramfs',
