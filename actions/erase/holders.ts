@@ -47,12 +47,17 @@ function kindOf(name: string): Holder['kind'] {
   return 'other';
 }
 
+/** One teardown at a time: disks are erased side by side, and a RAID lies on several of them. Whoever comes second finds it gone. */
+let lastTeardown: Promise<unknown> = Promise.resolve();
+
 /** Takes down everything on top of a disk, the top first. Swap on it is turned off; a mounted filesystem is refused. */
-export async function tearDownHolders(
-  diskName: string,
-  run: Run,
-  log: (message: string) => void,
-): Promise<void> {
+export function tearDownHolders(diskName: string, run: Run, log: (message: string) => void): Promise<void> {
+  const teardown = lastTeardown.then(() => tearDown(diskName, run, log));
+  lastTeardown = teardown.catch(() => {});
+  return teardown;
+}
+
+async function tearDown(diskName: string, run: Run, log: (message: string) => void): Promise<void> {
   const order = teardownOrder(await readHolders(diskName));
   await turnOffSwap([diskName, ...order.map(({ name }) => name)], run);
   for (const holder of order) {

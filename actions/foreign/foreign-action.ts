@@ -125,11 +125,12 @@ async function runContainer(
   const entry = { kind: 'container', id, runtime } as const;
   const program = (...args: string[]) => inOwnMounts(runtime, args);
   const logger = lineLogger(context);
+  const noPivot = (await isRootInitramfs()) ? ['--no-pivot'] : [];
   await context.resources.take(
     entry,
     async () => {
       const { exitCode } = await context
-        .run(...program('run', '--bundle', bundle, id), {
+        .run(...program('run', ...noPivot, '--bundle', bundle, id), {
           onOutput: logger.onOutput,
           okExitCodes: Array.from({ length: 256 }, (_, code) => code),
         })
@@ -148,6 +149,13 @@ async function runContainer(
     },
   );
   await context.resources.release(entry);
+}
+
+/** The root of the Micro-OS is the kernel's own first one, which pivot_root(2) refuses to leave; the runtimes can move it instead. */
+async function isRootInitramfs(): Promise<boolean> {
+  const roots = (await readFile('/proc/self/mounts', 'utf8')).split('\n').map((line) => line.split(' '));
+  const type = roots.filter(([, target]) => target === '/').at(-1)?.[2];
+  return type === 'rootfs' || type === 'ramfs';
 }
 
 /**
