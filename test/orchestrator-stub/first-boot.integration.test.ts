@@ -1,0 +1,123 @@
+import { expect, test } from 'vitest';
+import {
+  WorkflowService as CurrentService,
+  ActionStatusRequest_StateType as CurrentState,
+} from '../../protocol/generated/tink-current_pb.js';
+import { callUnary } from '../../protocol/grpc-service.ts';
+import { NODE, RunningStub } from './running-stub.ts';
+
+const TOTAL_ACTIONS = 12;
+
+interface NodeAnswer {
+  status: string;
+  generation: number;
+  provisionedGeneration: number;
+}
+
+async function startSite(): Promise<RunningStub> {
+  const running = await RunningStub.start();
+  await running.api('PUT', '/api/v1/profiles/edge', {
+    json: { imageUrl: 'http://images.test/ubuntu.raw.gz', osType: 'MUTABLE', skipKernelUpgrade: true },
+  });
+  await running.api('PATCH', '/api/v1/site', { json: { defaultProfile: 'edge' } });
+  await running.api('POST', '/api/v1/nodes', {
+    json: { uuid: NODE.uuid, serial: NODE.serialnum, autoOnboard: true },
+  });
+  return running;
+}
+
+/** The node comes up in the Micro-OS, knocks, and does the next actions; gives what they were. */
+async function work(running: RunningStub, count: number, message = '') {
+  const answer = await running.knock();
+  expect(answer.status?.code).toBe(0);
+  const client = running.client();
+  const done: { name: string; environment: readonly string[] }[] = [];
+  for (let step = 0; step < count; step += 1) {
+    const action = await callUnary(client, CurrentService.method.getAction, { agentId: NODE.macId }, {});
+    done.push({ name: action.name ?? '', environment: action.environment });
+    for (const actionState of [CurrentState.RUNNING, CurrentState.SUCCESS]) {
+      await callUnary(
+        client,
+        CurrentService.method.reportActionStatus,
+        {
+          workflowId: action.workflowId ?? '',
+          taskId: action.taskId ?? '',
+          actionId: action.actionId ?? '',
+          agentId: NODE.macId,
+          actionState,
+          message: { message },
+        },
+        {},
+      );
+    }
+  }
+  return done;
+}
+
+const nodeOf = async (running: RunningStub) =>
+  (await running.api('GET', `/api/v1/nodes/${NODE.uuid}`)).body as unknown as NodeAnswer;
+
+function firstBootPath(actions: Awaited<ReturnType<typeof work>>): string {
+  const cloudInit = actions.find(({ name }) => name === 'install-cloud-init')?.environment.join('\n') ?? '';
+  return /\/api\/v1\/first-boot\/[0-9a-f]+/.exec(cloudInit)?.[0] ?? '';
+}
+
+test('a node that comes back before its system has reported is asked why, and its disk is not written again', async () => {
+  await using running = await startSite();
+  const actions = await work(running, TOTAL_ACTIONS);
+  expect(actions.find(({ name }) => name === 'efibootset-for-diskboot')?.environment).toContain(
+    'BOOT_POLICY=after-report',
+  );
+  // back in the Micro-OS, twice: each time it is asked, and nothing else
+  for (const reason of ['its kernel died: Kernel panic', 'cloud-init never ran']) {
+    expect((await work(running, 1, reason)).map(({ name }) => name)).toEqual(['post-mortem']);
+    expect((await nodeOf(running)).status).toBe(`First Boot Failed: ${reason} (KND_FIRST_BOOT_FAILED)`);
+  }
+  expect(await nodeOf(running)).toMatchObject({ generation: 1, provisionedGeneration: 1 });
+  const { body } = await running.api('GET', '/api/v1/workflows');
+  expect((body.workflows as { template: string }[]).map(({ template }) => template).sort()).toEqual([
+    'post-mortem',
+    'post-mortem',
+    'ubuntu',
+  ]);
+  // in the end it comes up after all
+  const path = firstBootPath(actions);
+  expect((await running.api('POST', path, { token: null })).status).toBe(200);
+  expect((await running.api('POST', `${path}/boot-order`, { token: null })).status).toBe(200);
+  expect((await nodeOf(running)).status).toBe('Running');
+  // from now on it is left alone, as EMF does
+  expect((await running.knock()).status?.code).toBe(9);
+});
+
+test('a new generation is written anew, and reports under an address of its own', async () => {
+  await using running = await startSite();
+  const before = firstBootPath(await work(running, TOTAL_ACTIONS));
+  await work(running, 1, 'cloud-init never ran');
+  await running.api('POST', `/api/v1/nodes/${NODE.uuid}/reprovision`, { json: {} });
+  const after = firstBootPath(await work(running, TOTAL_ACTIONS));
+  expect(after).not.toBe(before);
+  expect((await running.api('POST', before, { token: null })).status).toBe(404);
+  expect((await running.api('POST', `${before}/boot-order`, { token: null })).status).toBe(404);
+  expect((await running.api('POST', after, { token: null })).status).toBe(200);
+  expect(await nodeOf(running)).toMatchObject({ status: 'Running', provisionedGeneration: 2 });
+});
+
+test('a cloud-init of the operator’s own keeps the disk first, unless it asks for the other way', async () => {
+  await using running = await startSite();
+  const policy = async () =>
+    (await work(running, TOTAL_ACTIONS))
+      .find(({ name }) => name === 'efibootset-for-diskboot')
+      ?.environment.filter((line) => line.startsWith('BOOT_POLICY'));
+  const profile = {
+    imageUrl: 'http://images.test/x.raw',
+    skipKernelUpgrade: true,
+    cloudInit: '#cloud-config\n',
+  };
+  await running.api('PUT', '/api/v1/profiles/edge', { json: profile });
+  expect(await policy()).toEqual(['BOOT_POLICY=disk-first']);
+  await running.api('PUT', '/api/v1/profiles/edge', {
+    json: { ...profile, variables: { BootPolicy: 'after-report' } },
+  });
+  await running.api('POST', `/api/v1/nodes/${NODE.uuid}/reprovision`, { json: {} });
+  expect(await policy()).toEqual(['BOOT_POLICY=after-report']);
+});
