@@ -1,13 +1,13 @@
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ensureMicroOs, type MicroOs } from '../../../initrd/index.ts';
 import { ensureIpxe } from '../../../ipxe/debian-ipxe.ts';
-import { renderBootScript, renderChainScript } from '../../../ipxe/render-script.ts';
 import { bootMachine } from '../../../lab/qemu/machine.ts';
 import type { MachineSpec } from '../../../lab/qemu/machine-spec.ts';
 import { type Bridge, createTestNetwork } from '../../../lab/qemu/network.ts';
 import { makeFolder, removeFolder } from '../../../lab/qemu/processes.ts';
+import { prepareBootFiles } from '../../../orchestrator-stub/curation/boot-files.ts';
+import { openSiteKeys } from '../../../orchestrator-stub/curation/site-keys.ts';
 
 const CLI = join(import.meta.dirname, '../../../orchestrator-stub/cli/main.ts');
 const HTTP_PORT = 8080;
@@ -31,26 +31,17 @@ async function startSite(bridge: Bridge, ...flags: string[]): Promise<Disposable
   const folder = makeFolder('site');
   const web = join(folder, 'web');
   const tftp = join(folder, 'tftp');
-  mkdirSync(web);
-  mkdirSync(tftp);
   const base = `http://${bridge.hostAddress}:${HTTP_PORT}`;
-  for (const name of ['undionly.kpxe', 'ipxe.efi', 'snponly.efi']) {
-    copyFileSync(join(ipxe, name), join(tftp, name));
-    copyFileSync(join(ipxe, name), join(web, name));
-  }
-  writeFileSync(join(tftp, 'autoexec.ipxe'), renderChainScript(`${base}/boot.ipxe`));
-  copyFileSync(join(tftp, 'autoexec.ipxe'), join(web, 'autoexec.ipxe'));
-  copyFileSync(microOs.kernel, join(web, 'vmlinuz-x86_64'));
-  copyFileSync(microOs.initramfs, join(web, 'initramfs-x86_64'));
-  writeFileSync(
-    join(web, 'boot.ipxe'),
-    renderBootScript({
-      kernelUrl: `${base}/vmlinuz-x86_64`,
-      initramfsUrl: `${base}/initramfs-x86_64`,
-      grpcAuthority: `${bridge.hostAddress}:42113`,
-      consoles: ['ttyS0,115200'],
-    }),
-  );
+  const request = {
+    stackFolder: web,
+    tftpFolder: tftp,
+    stackUrl: base,
+    serverUrl: base,
+    microOsFolder: microOs.folder,
+    ipxeFolder: ipxe,
+    consoles: ['ttyS0,115200'],
+  };
+  await prepareBootFiles(request, await openSiteKeys(join(folder, 'state')));
 
   let log = '';
   const ready = Promise.withResolvers<void>();
@@ -111,7 +102,7 @@ describe('a machine with an empty disk, beside the customer’s DHCP server', ()
     await using node = await bootMachine(
       machine(network.bridge, { firmware: 'seabios', chipset: 'pc', serialFirmware: true }),
     );
-    await node.console.waitFor(/Kindling: loading .*vmlinuz/, { timeoutMs: 90_000 });
+    await node.console.waitFor(/^Kindling: loading vmlinuz-x86_64$/, { timeoutMs: 90_000 });
     await node.console.waitFor(MICRO_OS_IS_UP, { timeoutMs: 90_000 });
   });
 });

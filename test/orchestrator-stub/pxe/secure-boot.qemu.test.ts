@@ -1,11 +1,13 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { enrolSiteKeys } from '../../../lab/qemu/enrol-keys.ts';
-import { bootMachine, type Machine } from '../../../lab/qemu/machine.ts';
+import { bootMachine, createMachine, type Machine } from '../../../lab/qemu/machine.ts';
 import { waitForStage } from '../../../lab/qemu/micro-os.ts';
 import { createTestNetwork } from '../../../lab/qemu/network.ts';
+import { packConfigArchive } from '../../../orchestrator-stub/curation/config-archive.ts';
 import { startTlsSite } from './tls-site.ts';
 
 const WAIT = { timeoutMs: 150_000, failOn: /KINDLING-FATAL/ };
@@ -31,63 +33,74 @@ it('with the site’s keys enrolled a machine boots by PXE from iPXE to the orch
   await expect.poll(site.nodeStates, { timeout: 60_000, interval: 2000 }).toHaveLength(1);
 });
 
-it('from the site’s USB stick: what is unsigned, tampered with or another site’s is refused, each with its reason', async () => {
-  await using network = await createTestNetwork();
-  using site = await startTlsSite(network.bridge);
+describe('from the site’s USB stick, with its keys enrolled', () => {
+  it('an unsigned loader is refused by the firmware, a changed initramfs by the loader', async () => {
+    await using lab = await startStickLab();
+    const { node, at, good } = lab;
+    await execa('sbattach', ['--remove', at('loader-x86_64.efi')]);
+    await node.powerOn();
+    await node.console.waitFor(/^Could not boot: Error 0x7f04818f/, WAIT);
+    await node.console.waitFor(/^KND_IPXE_REFUSED: /, WAIT);
+
+    copyFileSync(good('loader-x86_64.efi'), at('loader-x86_64.efi'));
+    flipByte(at('initramfs-x86_64'), 1_000_000);
+    await restart(node);
+    await node.console.waitFor(
+      /^KND_LOADER_REFUSED: initramfs-x86_64 is not the one this site has signed$/,
+      WAIT,
+    );
+    await node.console.waitFor(/^KND_IPXE_REFUSED: /, WAIT);
+  });
+
+  it('a changed config archive is refused, and so is another site’s', async () => {
+    await using lab = await startStickLab();
+    const { node, at, site } = lab;
+    flipByte(at('config-archive.cpio'), 300);
+    await node.powerOn();
+    await node.console.waitFor(
+      /^KND_LOADER_REFUSED: config-archive\.cpio is not the one this site has signed$/,
+      WAIT,
+    );
+
+    const foreign = generateKeyPairSync('ed25519').privateKey;
+    const environment = { kindling_server: 'https://elsewhere.example' };
+    writeFileSync(
+      at('config-archive.cpio'),
+      packConfigArchive({ ca: 'x'.repeat(4000), environment }, [foreign]),
+    );
+    await restart(node);
+    await node.console.waitFor(
+      /^KND_LOADER_REFUSED: config-archive\.cpio is not the one this site has signed$/,
+      WAIT,
+    );
+    expect(await site.nodeStates()).toEqual([]);
+  });
+});
+
+/** A site, and a machine that boots from the site's USB stick; it is still off. */
+async function startStickLab() {
+  await using started = new AsyncDisposableStack();
+  const network = started.use(await createTestNetwork());
+  const site = started.use(await startTlsSite(network.bridge));
   const at = (name: string) => join(site.stack, name);
-  const variables = join(site.state, 'enrolled.fd');
-  enrolSiteKeys(at('keys'), variables);
+  const good = (name: string) => join(site.state, `good-${name}`);
   const stick = join(site.state, 'usb.img');
   await site.kindling('build', 'site', '--usb-image', stick);
-  const foreign = join(site.state, 'foreign');
-  const elsewhere = ['--url', 'http://10.99.0.1/tink-stack', '--server', 'https://10.99.0.1:8443'];
-  const kept = JSON.parse(readFileSync(join(site.state, 'boot-files.json'), 'utf8')) as {
-    microOsFolder: string;
-  };
-  await execa(process.execPath, [
-    ...[join(import.meta.dirname, '../../../orchestrator-stub/cli/main.ts'), 'build', 'site'],
-    ...['--state', foreign, '--micro-os', kept.microOsFolder, ...elsewhere],
-  ]);
-  const good = (name: string) => join(site.state, `good-${name}`);
-  for (const name of ['loader-x86_64.efi', 'initramfs-x86_64', 'config-archive.cpio'])
-    copyFileSync(at(name), good(name));
-
-  await execa('sbattach', ['--remove', at('loader-x86_64.efi')]);
-  await using node = await bootMachine({
-    firmware: 'ovmf-secure-boot',
-    efiVariables: { file: variables },
-    memoryMb: 768,
-    disks: [{ bus: 'usb', file: stick, copy: true, removable: true }],
-    nics: [{ model: 'virtio', network: network.bridge }],
-  });
-  await node.console.waitFor(/^Could not (?:boot|select)[^\n]*0x7f04[^\n]*\)$/, WAIT);
-  await node.console.waitFor(/^KND_IPXE_(?:REFUSED|LOAD_FAILED):/, WAIT);
-  copyFileSync(good('loader-x86_64.efi'), at('loader-x86_64.efi'));
-
-  flipByte(at('initramfs-x86_64'), 1_000_000);
-  await restart(node);
-  await node.console.waitFor(
-    /^KND_LOADER_REFUSED: initramfs-x86_64 is not the one this site has signed$/,
-    WAIT,
+  copyFileSync(at('loader-x86_64.efi'), good('loader-x86_64.efi'));
+  const variables = join(site.state, 'enrolled.fd');
+  enrolSiteKeys(at('keys'), variables);
+  const node = started.use(
+    await createMachine({
+      firmware: 'ovmf-secure-boot',
+      efiVariables: { file: variables },
+      memoryMb: 768,
+      disks: [{ bus: 'usb', file: stick, copy: true, removable: true }],
+      nics: [{ model: 'virtio', network: network.bridge }],
+    }),
   );
-  await node.console.waitFor(/^KND_IPXE_REFUSED:/, WAIT);
-  copyFileSync(good('initramfs-x86_64'), at('initramfs-x86_64'));
-
-  flipByte(at('config-archive.cpio'), 300);
-  await restart(node);
-  await node.console.waitFor(
-    /^KND_LOADER_REFUSED: config-archive\.cpio is not the one this site has signed$/,
-    WAIT,
-  );
-
-  copyFileSync(join(foreign, 'tink-stack/config-archive.cpio'), at('config-archive.cpio'));
-  await restart(node);
-  await node.console.waitFor(/^KND_LOADER_REFUSED: config-archive\.cpio is (?:not|missing)/, WAIT);
-
-  copyFileSync(good('config-archive.cpio'), at('config-archive.cpio'));
-  await restart(node);
-  await node.console.waitFor(SIGNED, WAIT);
-});
+  const running = started.move();
+  return { node, site, at, good, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
 
 async function restart(node: Machine): Promise<void> {
   await node.powerCut();
