@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { renderBootScript, renderChainScript } from '../../ipxe/render-script.ts';
+import { fixedKernelArguments, renderBootScript, renderChainScript } from '../../ipxe/render-script.ts';
 
 const settings = {
   kernelUrl: 'https://cdn.example/vmlinuz-x86_64',
@@ -36,6 +36,15 @@ describe('boot.ipxe', () => {
     expect(renderBootScript({ ...settings, configArchiveUrl: 'https://site.example/config.cpio' })).toContain(
       'set config_archive_url https://site.example/config.cpio',
     );
+  });
+
+  it('has fixed arguments that can be signed: all but those which only the machine knows', () => {
+    const script = renderBootScript({ ...settings, additionalKernelArgs: ['kindling.server=https://x'] });
+    const fixed = fixedKernelArguments(script).split(' ');
+    expect(fixed[0]).toBe('root=tmpfs');
+    expect(fixed).toContain('kindling.server=https://x');
+    for (const unfixed of ['worker_id=', 'IP=', 's_vmlinux_start=', 'hw_addr=', 'initrd='])
+      expect(fixed.filter((argument) => argument.startsWith(unfixed))).toEqual([]);
   });
 
   it('never drops to a shell and leaves no placeholder', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addSections, readUkiSections } from '../../../initrd/micro-os/uki.ts';
+import { addSections, readUkiSections, replaceSections } from '../../../initrd/micro-os/uki.ts';
 
 /** A PE32+ file with one section and room for a few more, as small as the format allows. */
 function tinyStub(): Buffer {
@@ -47,5 +47,19 @@ describe('a unified kernel image', () => {
     }));
     expect(() => addSections(tinyStub(), many)).toThrow(/no room/);
     expect(() => addSections(Buffer.alloc(4096), [])).toThrow(/not a 64-bit EFI program/);
+  });
+
+  it('can be given another command line and initramfs, and nothing else changes', () => {
+    const sections = (commandLine: string, initramfs: string) => [
+      { name: '.osrel', contents: Buffer.from('ID=kindling\n') },
+      { name: '.cmdline', contents: Buffer.from(commandLine) },
+      { name: '.initrd', contents: Buffer.alloc(3000, initramfs) },
+      { name: '.linux', contents: Buffer.alloc(5000, 'k') },
+    ];
+    const original = addSections(tinyStub(), sections('quiet\0', 'a'));
+    const changes = { '.cmdline': Buffer.from('debug verbose\0'), '.initrd': Buffer.alloc(3000, 'b') };
+    const changed = replaceSections(original, changes);
+    expect(changed.equals(addSections(tinyStub(), sections('debug verbose\0', 'b')))).toBe(true);
+    expect(() => replaceSections(tinyStub(), changes)).toThrow(/not a unified kernel image/);
   });
 });

@@ -77,11 +77,12 @@ describe('beside the site’s own DHCP server', () => {
 
 describe('alone on the network', () => {
   it('reservation mode leases a known machine its address, checked with a real client', async () => {
-    const { stdout: mac } = await client.run('cat', ['/sys/class/net/eth0/address']);
+    const { stdout: link } = await client.run('ip', ['-json', 'link', 'show', 'eth0']);
+    const [{ address: mac = '' } = {}] = JSON.parse(link) as { address?: string }[];
     const file = join(root, 'reservations.yaml');
     writeFileSync(
       file,
-      `- {mac: "${mac.trim()}", address: 10.77.0.42, subnetMask: 255.255.255.0, gateway: 10.77.0.1}\n`,
+      `- {mac: "${mac}", address: 10.77.0.42, subnetMask: 255.255.255.0, gateway: 10.77.0.1}\n`,
     );
     const report = join(root, 'lease.sh');
     writeFileSync(
