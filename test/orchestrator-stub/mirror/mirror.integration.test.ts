@@ -15,6 +15,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { waitFor } from '../../../agent/system/wait.ts';
+import { createTestNetwork } from '../../../lab/qemu/network.ts';
+import { kill } from '../../../lab/qemu/processes.ts';
 import { prepareBootFiles } from '../../../orchestrator-stub/curation/boot-files.ts';
 import { openSiteKeys, rotateKey } from '../../../orchestrator-stub/curation/site-keys.ts';
 import { updateMirror } from '../../../orchestrator-stub/mirror/update-mirror.ts';
@@ -22,6 +25,7 @@ import { publicArchiveKeys } from '../../../orchestrator-stub/site/archive-key.t
 import { BOOT_LIST_NAME } from '../../../protocol/site-files.ts';
 import { makeSmallBootParts } from '../curation/small-boot-parts.ts';
 
+const CLI = join(import.meta.dirname, '../../../orchestrator-stub/cli/main.ts');
 const folder = mkdtempSync(join(tmpdir(), 'kindling-mirror-'));
 const state = join(folder, 'state');
 const stack = join(folder, 'stack');
@@ -133,6 +137,36 @@ describe('a site mirror', () => {
     expect(JSON.parse(readFileSync(join(folder, 'd/site-keys.json'), 'utf8'))[0]).toBe(present);
     expect(present).not.toBe(key);
   });
+});
+
+it('serves DHCP, TFTP and HTTP from its own address, also when the orchestrator is gone', async () => {
+  await using network = await createTestNetwork();
+  const { bridge, namespace } = network;
+  const orchestrator = namespace.start('busybox', ['httpd', '-f', '-p', '10.77.0.1:8080', '-h', stack]);
+  const box = await bridge.addHost(3);
+  let log = '';
+  const logged = (text: string) =>
+    waitFor(() => log.includes(text) || undefined, { name: text, timeoutMs: 60_000 });
+  const [present = ''] = publicArchiveKeys((await openSiteKeys(state)).archive);
+  const flags = ['--dir', join(folder, 'served'), '--key', present, '--pxe', 'eth0', '--every', '1'];
+  box.start(process.execPath, [CLI, 'mirror', 'http://10.77.0.1:8080', ...flags], (text) => {
+    log += text;
+  });
+  await logged('machines boot from eth0');
+  await kill(orchestrator);
+  await logged('KND_MIRROR_UNREACHABLE');
+
+  const client = await bridge.addHost(4);
+  const fetched = async (url: string) => (await client.run('curl', ['-sf', url])).stdout;
+  for (const url of ['http://10.77.0.3:8080/tink-stack/autoexec.ipxe', 'tftp://10.77.0.3/autoexec.ipxe'])
+    expect(await fetched(url)).toContain('set boot_url http://10.77.0.3:8080/tink-stack/boot.ipxe\n');
+  expect(await fetched('http://10.77.0.3:8080/tink-stack/boot.ipxe')).toBe(
+    readFileSync(join(stack, 'boot.ipxe'), 'utf8'),
+  );
+  const [enter = '', ...rest] = client.enter;
+  const ask = [process.execPath, CLI, 'pxe', 'doctor', 'eth0', '--output', 'json', '--seconds', '1.5'];
+  const { stdout } = await execa(enter, [...rest, ...ask], { reject: false });
+  expect(stdout).toContain('"bootFile": "http://10.77.0.3:8080/tink-stack/ipxe.efi"');
 });
 
 describe('the mirror’s service', () => {
