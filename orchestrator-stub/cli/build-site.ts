@@ -69,7 +69,7 @@ export function defineBuildSite(site: Command): void {
     .action(buildSite);
 }
 
-/** 1 keys: rotate or forget  2 what the files are made of: as given, else as last time  3 make them  4 a stick */
+/** 1 what the files are made of: as given, else as last time  2 keys: rotate or forget  3 make the files  4 a stick */
 async function buildSite(options: SiteOptions): Promise<void> {
   const [{ forgetPreviousKey, openSiteKeys, rotateKey }, { prepareBootFiles }, { saveRequest }] =
     await Promise.all([
@@ -78,9 +78,9 @@ async function buildSite(options: SiteOptions): Promise<void> {
       import('../curation/kept-request.ts'),
     ]);
   const startedAt = performance.now();
+  const request = await requestOf(options);
   if (options.rotate) await rotateKey(options.state, options.rotate);
   if (options.endOverlap) forgetPreviousKey(options.state, options.endOverlap);
-  const request = await requestOf(options);
   const keys = await openSiteKeys(options.state, options.name);
   saveRequest(options.state, request);
   await prepareBootFiles(request, keys);

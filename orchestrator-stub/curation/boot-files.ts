@@ -1,7 +1,7 @@
 import { createHash, type KeyObject } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type SigningKey, signEfiProgram } from '../../initrd/micro-os/sign-efi.ts';
+import { signEfiProgram } from '../../initrd/micro-os/sign-efi.ts';
 import { buildSiteLoader } from '../../initrd/micro-os/site-loader.ts';
 import { replaceSections } from '../../initrd/micro-os/uki.ts';
 import { fixedKernelArguments, renderBootScript, renderChainScript } from '../../ipxe/render-script.ts';
@@ -122,7 +122,10 @@ function renderScript(request: BootFilesRequest, archiveKeys: readonly KeyObject
 }
 
 /** An iPXE with image trust asks for «<file>.sig» before it believes a file. */
-async function addDetachedSignatures(stack: Map<string, Buffer | string>, signer: SigningKey): Promise<void> {
+async function addDetachedSignatures(
+  stack: Map<string, Buffer | string>,
+  signer: SiteKeys['codeSigner'],
+): Promise<void> {
   const verified = [NAMES.script, NAMES.kernel, NAMES.initramfs, NAMES.archive, NAMES.loader];
   for (const name of verified)
     stack.set(`${name}.sig`, await signDetached(Buffer.from(stack.get(name) ?? ''), signer));

@@ -3,7 +3,14 @@ import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import type { SigningKey } from '../../initrd/micro-os/sign-efi.ts';
 import { forgetPreviousArchiveKey, openArchiveKeys, rotateArchiveKey } from '../site/archive-key.ts';
-import { forgetPreviousCa, issueCodeSigner, openAuthority, openCa, rotateCa } from '../site/authority.ts';
+import {
+  crossCertificateFile,
+  forgetPreviousCa,
+  issueCodeSigner,
+  openAuthority,
+  openCa,
+  rotateCa,
+} from '../site/authority.ts';
 import {
   forgetPreviousSecureBootKey,
   openSecureBootKeys,
@@ -19,11 +26,14 @@ export interface SiteKeys {
   secureBoot: SecureBootKeys;
   /** Newest first; the newest is the one nodes are told. */
   archive: KeyObject[];
-  codeSigner: SigningKey;
+  /** For iPXE's image trust; `chain` leads to the CA before a rotation, which an older iPXE has inside. */
+  codeSigner: SigningKey & { chain: string | undefined };
 }
 
 export const ROTATABLE = ['tls', 'secure-boot', 'archive'] as const;
 export type Rotatable = (typeof ROTATABLE)[number];
+
+const RENEW_BEFORE_MS = 30 * 86_400_000;
 
 const ROTATE: Record<Rotatable, (stateFolder: string) => Promise<void> | void> = {
   tls: rotateCa,
@@ -42,7 +52,7 @@ export async function openSiteKeys(stateFolder: string, names: readonly string[]
     ca: (await openAuthority(stateFolder, names)).ca,
     secureBoot: await openSecureBootKeys(stateFolder),
     archive: openArchiveKeys(stateFolder),
-    codeSigner: await openCodeSigner(stateFolder),
+    codeSigner: { ...(await openCodeSigner(stateFolder)), chain: crossCertificateFile(stateFolder) },
   };
 }
 
@@ -68,7 +78,7 @@ async function openCodeSigner(stateFolder: string): Promise<SigningKey> {
     kept &&
     readIfPresent(files.key) &&
     new X509Certificate(kept).verify(new X509Certificate(ca.certificate).publicKey) &&
-    Date.parse(new X509Certificate(kept).validTo) > Date.now() + 30 * 86_400_000;
+    Date.parse(new X509Certificate(kept).validTo) > Date.now() + RENEW_BEFORE_MS;
   if (isGood) return files;
   const { certificate, key } = await issueCodeSigner(ca);
   writePrivate(files.key, key);

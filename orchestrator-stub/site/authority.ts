@@ -80,6 +80,12 @@ export async function rotateCa(folder: string): Promise<void> {
   saveCa(folder, fresh);
 }
 
+/** A file that leads from the present CA to the one before it; undefined when no rotation overlaps. */
+export function crossCertificateFile(folder: string): string | undefined {
+  const file = join(folder, FILES.cross);
+  return readIfPresent(file) === undefined ? undefined : file;
+}
+
 /** From now on the CA before the last rotation is trusted no more. */
 export function forgetPreviousCa(folder: string): void {
   for (const name of [FILES.previous, FILES.cross]) rmSync(join(folder, name), { force: true });

@@ -177,6 +177,22 @@ describe('a rotation', () => {
       for (const trusted of [before, fresh, `${fresh}${before}`])
         expect(await presented(port, trusted)).toBe(renewed);
 
+      // An iPXE that was built before the rotation has only the old CA inside.
+      await execa('openssl', [
+        ...[
+          'cms',
+          '-verify',
+          '-binary',
+          '-inform',
+          'DER',
+          '-in',
+          at('boot.ipxe.sig'),
+          '-content',
+          at('boot.ipxe'),
+        ],
+        ...['-CAfile', join(state, 'site-ca.previous.crt'), '-purpose', 'any', '-out', '/dev/null'],
+      ]);
+
       await buildSite('--end-overlap', 'tls');
       expect(readFileSync(at('config-archive.cpio'), 'utf8')).not.toContain(before.trim());
     } finally {
