@@ -94,6 +94,65 @@ describe('archive2disk', () => {
   });
 });
 
+describe('killed in the middle', () => {
+  const stopped = (action: string, variables: Record<string, string>) =>
+    runAction(action, variables, {
+      stateDirectory: path.join(folder, 'state'),
+      timeoutMs: 4_000,
+      graceMs: 0, // no time to clean up: what it left is found in its ledger
+    });
+  const isMounted = async (device: string) => (await readFile('/proc/mounts', 'utf8')).includes(`${device} `);
+
+  it('archive2disk leaves nothing mounted and nothing unpacked, and a second run succeeds', async () => {
+    const tar = await tarOf({ 'killed/file': 'x'.repeat(1 << 20) });
+    const stalled = createServer((_, response) => {
+      response.writeHead(200, { 'content-length': tar.length });
+      response.write(tar.subarray(0, tar.length / 2)); // and nothing more
+    });
+    await new Promise<void>((resolve) => stalled.listen(0, '127.0.0.1', resolve));
+    const { port } = stalled.address() as { port: number };
+    const variables = {
+      DEST_DISK: disk.device,
+      TARFILE_CHECKSUM: `sha256:${createHash('sha256').update(tar).digest('hex')}`,
+    };
+    const first = await stopped('archive2disk', { ...variables, ARCHIVE_URL: `http://127.0.0.1:${port}/x` });
+    stalled.closeAllConnections();
+    stalled.close();
+    expect(first).toMatchObject({ status: 'timeout' });
+    expect(await isMounted(disk.device)).toBe(false);
+    using server = await serve(() => ({ body: tar }));
+    expect(await act('archive2disk', { ...variables, ARCHIVE_URL: server.url })).toMatchObject({
+      status: 'success',
+    });
+    await withMounted(disk.device, async (root) => {
+      expect(await readdir(root)).toContain('killed');
+      expect(await readdir(root)).not.toContain('.kindling-archive');
+    });
+  });
+
+  it('grub2disk ends what runs inside the system, unmounts it, and a second run succeeds', async () => {
+    await using target = await ext4Disk();
+    await withMounted(target.device, async (root) => {
+      for (const directory of ['bin', 'dev', 'proc', 'sys', 'boot/grub'])
+        await mkdir(path.join(root, directory), { recursive: true });
+      execFileSync('cp', ['/bin/busybox', path.join(root, 'bin/busybox')]);
+      for (const name of ['sh', 'sleep', 'rm']) await symlink('busybox', path.join(root, 'bin', name));
+      await writeFile(
+        path.join(root, 'bin/grub-install'),
+        '#!/bin/sh\n[ -e /slow ] && rm /slow && sleep 4711\nexit 0\n',
+      );
+      await writeFile(path.join(root, 'bin/grub-mkconfig'), '#!/bin/sh\necho config > "$2"\n');
+      for (const name of ['grub-install', 'grub-mkconfig']) await chmod(path.join(root, 'bin', name), 0o755);
+      await writeFile(path.join(root, 'slow'), '');
+    });
+    const variables = { GRUB_INSTALL_PATH: target.device, GRUB_DISK: '/dev/sdx', FS_TYPE: 'ext4' };
+    expect(await stopped('grub2disk', variables)).toMatchObject({ status: 'timeout' });
+    expect(await isMounted(target.device)).toBe(false);
+    expect((await execa('pgrep', ['-f', '^sleep 4711'], { reject: false })).stdout).toBe('');
+    expect(await act('grub2disk', variables)).toMatchObject({ status: 'success' });
+  });
+});
+
 describe('slurp', () => {
   it.each(['false', 'true'])('uploads the whole device (compressed: %s)', async (COMPRESSED) => {
     let received: Buffer = Buffer.alloc(0);

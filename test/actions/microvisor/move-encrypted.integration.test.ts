@@ -1,0 +1,145 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { execa } from 'execa';
+import { describe, expect, it } from 'vitest';
+import type { ActionContext } from '../../../actions/action.ts';
+import { BlockDevice } from '../../../actions/disks/block-device.ts';
+import { LUKS_HEADER_BYTES } from '../../../actions/encryption/luks.ts';
+import { clearCopies, encryptRoot, encryptState } from '../../../actions/microvisor/move-encrypted.ts';
+import { writeJournal } from '../../../actions/microvisor/move-journal.ts';
+import { Resources } from '../../../actions/resources/resources.ts';
+import { type Run, run } from '../../../agent/system/run.ts';
+import { ext4Disk, loopDisk, withMounted } from '../loop-disk.ts';
+
+const MIB = 2 ** 20;
+const keys = { disk: '/dev/null', recovery: '/dev/null', keyId: 'k' };
+const names = { state: `knd-state-${process.pid}`, root: `knd-root-${process.pid}` };
+
+/**
+ * This host's kernel has no device mapper, so «cryptsetup» is one that encrypts nothing: a loop device behind where the header would be. What is
+ * tested is the moving, which does not care; the real thing is in encryption.qemu.test.ts.
+ */
+const withoutCipher: Run = async (program, args, options) => {
+  if (program !== 'cryptsetup') return run(program, args, options);
+  const done = { stdout: '', stderr: '', exitCode: 0, durationMs: 0 };
+  const mapped = (name: string) => `/dev/mapper/${name}`;
+  const last = args.at(-1) ?? '';
+  if (args[0] === 'luksFormat') {
+    await using device = await BlockDevice.open(last);
+    await device.zero(0, MIB);
+  }
+  if (args[0] === 'open') {
+    const offset = ['--offset', String(LUKS_HEADER_BYTES)];
+    const { stdout } = await execa('losetup', ['--find', '--show', ...offset, args.at(-2) ?? '']);
+    await symlink(stdout, mapped(last));
+  }
+  if (args[0] === 'close') {
+    await execa('losetup', ['-d', await readlink(mapped(last))]);
+    await rm(mapped(last));
+  }
+  return done;
+};
+
+const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+
+async function hashOf(devicePath: string, bytes: number): Promise<string> {
+  await using device = await BlockDevice.open(devicePath);
+  return sha256(await device.readAt(0, bytes));
+}
+
+/** The disk as it is when its table has been changed: the state in «reserved», the root where the image put it. */
+async function halfWay() {
+  const reserved = await loopDisk(12 * MIB);
+  const state = await loopDisk(28 * MIB);
+  const root = await ext4Disk(8 * MIB);
+  const { stdout: grown } = await execa('losetup', [
+    '--list',
+    '--noheadings',
+    '-O',
+    'BACK-FILE',
+    root.device,
+  ]);
+  await execa('truncate', ['-s', String(28 * MIB), grown.trim()]);
+  await execa('losetup', ['-c', root.device]);
+  const content = randomBytes(8 * MIB);
+  const file = randomBytes(3 * MIB);
+  await withMounted(root.device, (mounted) => writeFile(path.join(mounted, 'file'), file));
+  {
+    await using device = await BlockDevice.open(reserved.device);
+    await device.writeAt(0, content);
+    await writeJournal(
+      device,
+      { startBytes: 0, sizeBytes: device.sizeBytes },
+      {
+        step: 'copied',
+        bytes: content.length,
+        sha256: sha256(content),
+        usedBytes: content.length,
+      },
+    );
+  }
+  const disposeAll = async () => {
+    for (const each of [reserved, state, root]) await each[Symbol.asyncDispose]();
+  };
+  return { reserved, state, root, content, file, [Symbol.asyncDispose]: disposeAll };
+}
+
+async function encrypt(
+  disks: Awaited<ReturnType<typeof halfWay>>,
+  look?: () => Promise<void>,
+): Promise<void> {
+  await using resources = new Resources();
+  const context = {
+    run: withoutCipher,
+    resources,
+    signal: new AbortController().signal,
+    emit: () => {},
+    log: () => {},
+  } as unknown as ActionContext;
+  const reserved = disks.reserved.device;
+  await encryptState(context, reserved, { device: disks.state.device, name: names.state }, keys);
+  await encryptRoot(context, reserved, { device: disks.root.device, name: names.root }, keys, undefined);
+  await clearCopies(context, reserved);
+  await look?.();
+}
+
+describe('moving into encrypted volumes', () => {
+  it('stopped at any write, a second run still has state and root, and no readable copy is left', async () => {
+    const original = { writeAt: BlockDevice.prototype.writeAt, zero: BlockDevice.prototype.zero };
+    let isThrough = false;
+    for (let failAt = 1; !isThrough; failAt++) {
+      await using disks = await halfWay();
+      let writes = 0;
+      const countdown = () => {
+        if (++writes === failAt) throw new Error('the power went');
+      };
+      BlockDevice.prototype.writeAt = async function (offset, bytes) {
+        countdown();
+        return original.writeAt.call(this, offset, bytes);
+      };
+      BlockDevice.prototype.zero = async function (offset, length, options) {
+        countdown();
+        return original.zero.call(this, offset, length, options);
+      };
+      try {
+        isThrough = await encrypt(disks).then(
+          () => true,
+          () => false,
+        );
+      } finally {
+        Object.assign(BlockDevice.prototype, original);
+      }
+      await encrypt(disks, async () => {
+        const state = await hashOf(`/dev/mapper/${names.state}`, disks.content.length);
+        expect({ failAt, state }).toEqual({ failAt, state: sha256(disks.content) });
+        const root = await readlink(`/dev/mapper/${names.root}`);
+        const file = await withMounted(root, (mounted) => readFile(path.join(mounted, 'file')));
+        expect({ failAt, isWhole: file.equals(disks.file) }).toEqual({ failAt, isWhole: true });
+        expect((await execa('e2fsck', ['-fn', root], { reject: false })).exitCode).toBe(0);
+      });
+      await using copies = await BlockDevice.open(disks.reserved.device);
+      expect((await copies.readAt(0, 10 * MIB)).every((byte) => byte === 0)).toBe(true);
+    }
+  });
+});
