@@ -10,7 +10,7 @@ type Define = (command: Command) => void;
 const COMMANDS: [name: string, summary: string, load: () => Promise<Define>][] = [
   [
     'demo',
-    'boot a virtual edge node and watch it being discovered',
+    'watch an empty virtual machine become a running edge node',
     async () => (await import('./demo.ts')).defineDemo,
   ],
   ['serve', 'start the orchestrator', async () => (await import('./serve.ts')).defineServe],

@@ -30,7 +30,7 @@ export function machineOf(node: DemoNode, bridge: Bridge, options: DemoOptions):
   return {
     name: node.name,
     firmware: options.firmware,
-    ...(isBios ? { serialFirmware: true } : {}),
+    ...(isBios ? { chipset: 'pc' as const, serialFirmware: true } : {}),
     memoryMb: options.memoryMb,
     cpus: options.nodes === 1 ? 2 : 1,
     // Two slots of four GiB and what belongs to them; a file with holes, so the host gives only what is written.
