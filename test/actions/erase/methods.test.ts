@@ -6,6 +6,7 @@ import {
   formatNvme,
   readNvmeCapabilities,
   readSanitizeState,
+  startSanitize,
 } from '../../../actions/erase/nvme-commands.ts';
 
 const none: EraseCapabilities = { discard: false, writeZeroes: false };
@@ -76,6 +77,19 @@ describe('capabilities', () => {
       return namespace;
     });
     expect(sent[1]).toMatchObject({ opcode: 0x80, nsid: 1, cdw10: 0x13 | (9 << 5) | (1 << 9) });
+  });
+
+  it.each([
+    ['block', 2],
+    ['overwrite', 3],
+    ['crypto', 4],
+  ] as const)('a sanitize by %s is action %i, for the whole controller', (how, action) => {
+    const sent: unknown[] = [];
+    startSanitize('x', how, (_, command) => {
+      sent.push(command);
+      return Buffer.alloc(0);
+    });
+    expect(sent).toEqual([{ opcode: 0x84, nsid: 0, cdw10: action }]);
   });
 
   it('a sanitize is followed until the log says it is over', () => {
