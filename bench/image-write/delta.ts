@@ -60,10 +60,11 @@ export async function measureDelta(
   const repair = await measure(ours({ sources, target, chunks: { mode: 'repair' } }));
   const repaired = (JSON.parse(repair.stdout) as WriteImageResult).chunks?.fromOrigin ?? -1;
   const isRepairEqual = isEqual(raw, target, sizes.big);
-  rmSync(raw);
+  const fileBytes = statSync(join(folder, 'changed.zst')).size;
+  for (const name of ['changed.raw', 'changed.zst', 'changed.zst.manifest']) rmSync(join(folder, name));
   return {
     changedShare: runs / chunks.length,
-    fetchedShare: fetched / statSync(join(folder, 'changed.zst')).size,
+    fetchedShare: fetched / fileBytes,
     deltaSeconds: delta.wallSeconds,
     isDeltaEqual,
     corruptedBlocks: new Set(damaged).size,
