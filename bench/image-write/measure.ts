@@ -1,5 +1,6 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
 
 export interface Measurement {
@@ -66,9 +67,13 @@ function groupRssMb(group: number): number {
   return (pages * PAGE) / 2 ** 20;
 }
 
-/** Bit for bit. */
+/** Bit for bit; a loop device by the file behind it, which is ten times faster than through the device. */
 export function isEqual(image: string, target: string, bytes: number): boolean {
-  return spawnSync('cmp', ['-n', String(bytes), image, target]).status === 0;
+  const name = basename(target);
+  const isLoop = name.startsWith('loop');
+  if (isLoop) execFileSync('blockdev', ['--flushbufs', target]);
+  const file = isLoop ? readFileSync(`/sys/block/${name}/loop/backing_file`, 'utf8').trim() : target;
+  return spawnSync('cmp', ['-n', String(bytes), image, file]).status === 0;
 }
 
 export function median(values: readonly number[]): number {
