@@ -72,16 +72,15 @@ export function addWorkflowService(server: Server, parts: WorkflowServiceParts):
   const legacyFailures: StoreFailures = { reading: legacyFailure, writing: legacyFailure };
 
   function streamContexts(call: ServerWritableStream<WorkflowContextRequest, WorkflowContext>): void {
-    whoIs(call.metadata).then(
-      (caller) => {
+    whoIs(call.metadata)
+      .then((caller) => {
         const { workerId } = call.request;
-        if (!workerId) return call.emit('error', refusal(status.INVALID_ARGUMENT, 'invalid workflow id'));
+        if (!workerId) throw refusal(status.INVALID_ARGUMENT, 'invalid workflow id');
         const workflows = parts.workflows.activeOf(workerId).filter((workflow) => mayUse(caller, workflow));
         for (const context of contextsFor(workerId, workflows)) call.write(context);
-        return call.end();
-      },
-      (thrown: unknown) => call.emit('error', toRefusal(thrown, parts.onDefect)),
-    );
+        call.end();
+      })
+      .catch((thrown: unknown) => call.emit('error', toRefusal(thrown, parts.onDefect)));
   }
 
   function getActions(
