@@ -1,0 +1,185 @@
+import { execFileSync } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bootMachine, type Machine } from '../../../lab/qemu/machine.ts';
+import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
+import { MicroOsShell } from '../micro-os-shell.ts';
+import { makeCertificate } from '../registry/test-certificate.ts';
+import { testRegistry } from '../registry/test-registry.ts';
+
+let machine: Machine;
+let shell: MicroOsShell;
+/** Kernel names by serial: the order of the buses is the kernel's business. */
+const name: Record<string, string> = {};
+
+/** One full Micro-OS with disks that hold what earlier systems leave behind. */
+beforeAll(async () => {
+  machine = await bootMachine({
+    name: 'leftovers',
+    memoryMb: 1024,
+    disks: [
+      { bus: 'nvme', size: '96M', serial: 'NVME1' },
+      { bus: 'sata', size: '96M', serial: 'SATA1' },
+      { bus: 'scsi', size: '96M', serial: 'SCSI1' },
+      { bus: 'scsi', size: '96M', serial: 'SCSI2' },
+      { bus: 'virtio', size: '160M', serial: 'VIRTIO1', bootIndex: 1 },
+    ],
+    nics: [{ model: 'virtio' }],
+    kernel: await microOsKernel({ profile: 'full', cmdline: 'kindling.debug' }),
+  });
+  shell = new MicroOsShell(machine);
+  await machine.console.waitFor(/KINDLING-STAGE \{"stage":"network"/, { timeoutMs: 240_000 });
+  const disks = JSON.parse((await shell.run('kindling-agent inventory --output json')).output).disks;
+  for (const { serial, name: kernelName } of disks) name[serial] = kernelName;
+});
+afterAll(() => machine?.[Symbol.asyncDispose]());
+
+async function done(command: string) {
+  const answer = await shell.run(command, 180_000);
+  expect({ command, ...answer }).toMatchObject({ command, exitCode: 0 });
+  return answer.output;
+}
+
+const device = (serial: string) => `/dev/${name[serial]}`;
+const NO_UDEV = `--config 'activation{udev_sync=0 udev_rules=0}'`;
+
+describe('an erase where earlier systems left LVM, RAID and LUKS', () => {
+  it('takes them down, clears them, and finds nothing when it is run again', async () => {
+    // LVM with a mounted-once volume, on a whole disk.
+    await done(
+      `export DM_DISABLE_UDEV=1; lvm pvcreate -y ${device('SATA1')} && lvm vgcreate old ${device('SATA1')} && lvm lvcreate ${NO_UDEV} -y -Wn -Zn -n data -L 32M old && mke2fs -q /dev/old/data`,
+    );
+    // A RAID 1 over two disks (superblock at the end), with swap in use on it.
+    await done(
+      `modprobe raid1; mdadm --create /dev/md0 --run --metadata=1.0 --level=1 --raid-devices=2 ${device('SCSI1')} ${device('SCSI2')} && mkswap /dev/md0 && swapon /dev/md0`,
+    );
+    // LUKS, open, with a filesystem inside.
+    await done(
+      `export DM_DISABLE_UDEV=1; printf k > /tmp/k; cryptsetup luksFormat -q --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --key-file /tmp/k ${device('VIRTIO1')} && cryptsetup open --key-file /tmp/k ${device('VIRTIO1')} secret && mke2fs -q /dev/mapper/secret`,
+    );
+    // Labels of what this kernel does not even have: ZFS (first uberblock) and bcache.
+    await done(
+      `printf '\\014\\261\\272\\000\\000\\000\\000\\000' | dd of=${device('NVME1')} bs=1 seek=135168 conv=notrunc 2>/dev/null; sync`,
+    );
+
+    const erased = await shell.action('erase_non_removable_disks', { ERASE_METHOD: 'quick' }, 240_000);
+    expect(erased).toMatchObject({ exitCode: 0 });
+    expect(erased.output).toMatch(/taking down md0/);
+    expect(await done('dmsetup ls; cat /proc/mdstat /proc/swaps')).not.toMatch(/secret|old-data|md0/);
+    for (const serial of ['NVME1', 'SATA1', 'SCSI1', 'SCSI2', 'VIRTIO1']) {
+      const { output } = await shell.run(`blkid -p ${device(serial)}; wipefs ${device(serial)}`);
+      expect({ serial, output: output.trim() }).toEqual({ serial, output: '' });
+    }
+    expect(await done('lvm pvs; mdadm --examine --scan; true')).not.toMatch(/old|ARRAY/);
+
+    const again = await shell.action('erase_non_removable_disks', { ERASE_METHOD: 'quick' }, 240_000);
+    expect(again).toMatchObject({ exitCode: 0 });
+    expect(again.output).not.toMatch(/taking down/);
+  });
+
+  it('formats an NVMe disk with a secure erase, and proves it', async () => {
+    await done(`dd if=/dev/urandom of=${device('NVME1')} bs=1M count=96 2>/dev/null; sync`);
+    const erased = await shell.action('erase_non_removable_disks', {
+      ERASE_ONLY: 'bus=nvme',
+      ERASE_METHOD: 'nvme-format',
+    });
+    expect(erased).toMatchObject({ exitCode: 0, output: expect.stringMatching(/nvme-format/) });
+    // QEMU's model erases by SES 1; every byte we can reach is another one.
+    expect(await done(`dd if=${device('NVME1')} bs=1M 2>/dev/null | tr -d '\\000' | wc -c`)).toMatch(
+      /^0\s*$/,
+    );
+  });
+
+  it.each([
+    ['bus=nvme', 'nvme-sanitize', 'does not support Sanitize'],
+    ['serial=SATA1', 'ata-secure-erase', 'does not support the ATA security feature set'],
+  ])('%s by %s is refused, because it %s', async (ERASE_ONLY, ERASE_METHOD, why) => {
+    const refused = await shell.action('erase_non_removable_disks', { ERASE_ONLY, ERASE_METHOD });
+    expect(refused).toMatchObject({ exitCode: 4, output: expect.stringContaining(why) });
+  });
+});
+
+describe('rootio, syslinux and a foreign image', () => {
+  const metadata = (partitions: object[], more: object = {}) =>
+    JSON.stringify({
+      metadata: {
+        instance: { storage: { disks: [{ device: device('VIRTIO1'), partitions }], ...more } },
+      },
+    });
+  const put = (text: string) =>
+    done(`echo ${Buffer.from(text).toString('base64')} | base64 -d > /tmp/metadata`);
+
+  it('rootio makes partitions and logical volumes, twice', async () => {
+    const partition = `${device('VIRTIO1')}2`;
+    await put(
+      metadata(
+        [
+          { label: 'EFI', number: 1, size: 20480 },
+          { label: 'LVM', number: 2, size: 0 },
+        ],
+        {
+          volume_groups: [
+            {
+              name: 'vg0',
+              physical_volumes: [partition],
+              logical_volumes: [
+                { name: 'small', size: 8388608 },
+                { name: 'rest', size: 0 },
+              ],
+            },
+          ],
+          filesystems: [{ mount: { device: '/dev/vg0/rest', format: 'ext4', point: '/' } }],
+        },
+      ),
+    );
+    for (const _ of [1, 2])
+      await done('kindling-agent action rootio --set JSON_FILE=/tmp/metadata partition');
+    await done('kindling-agent action rootio --set JSON_FILE=/tmp/metadata format');
+    expect(await done('lvm lvs --noheadings --units b -o lv_name,lv_size')).toMatch(
+      /rest\s+\d+B[\s\S]*small\s+8388608B/,
+    );
+    expect(await done('blkid -p -o value -s TYPE /dev/vg0/rest')).toContain('ext4');
+  });
+
+  it('syslinux makes a BIOS start what is on the disk', async () => {
+    await put(metadata([{ label: 'FAT32', number: 1, size: 0 }]));
+    await done('kindling-agent action rootio --set MBR=y --set JSON_FILE=/tmp/metadata partition');
+    const partition = `${device('VIRTIO1')}1`;
+    await done(
+      `mkfs.vfat ${partition} >/dev/null && mkdir -p /tmp/f && mount -t vfat ${partition} /tmp/f && printf 'prompt 1\\n' > /tmp/f/syslinux.cfg && umount /tmp/f`,
+    );
+    const variables = { DEST_DISK: device('VIRTIO1'), DEST_PARTITION: partition, SYSLINUX_VERSION: '386' };
+    for (const _ of [1, 2]) expect(await shell.action('syslinux', variables)).toMatchObject({ exitCode: 0 });
+    const elsewhere = await shell.action('syslinux', { ...variables, DEST_PARTITION: '/dev/sdz1' });
+    expect(elsewhere.output).toContain('KND_DISK_NOT_FOUND');
+  });
+
+  it('an image from a registry of the site runs as an action', async () => {
+    const { key, cert } = await makeCertificate('10.0.2.2');
+    const layer = execFileSync(
+      'sh',
+      [
+        '-c',
+        'd=$(mktemp -d) && mkdir -p $d/bin && cp /bin/busybox $d/bin/ && ln -s busybox $d/bin/sh && tar -C $d -czf - . && rm -r $d',
+      ],
+      { maxBuffer: 64 << 20 },
+    );
+    using registry = await testRegistry({
+      layers: [layer],
+      config: { Entrypoint: ['/bin/sh', '-c'], Cmd: ['echo "hello from $WHO"'] },
+      tls: { key, cert, address: '10.0.2.2' },
+    });
+    await done(`echo ${Buffer.from(cert).toString('base64')} | base64 -d > /tmp/ca.pem`);
+    const ran = await shell.run(
+      `KINDLING_CA_FILE=/tmp/ca.pem kindling-agent action ${registry.image} --set WHO=a-container`,
+      180_000,
+    );
+    expect(ran).toMatchObject({ exitCode: 0, output: expect.stringContaining('hello from a-container') });
+    expect(await done('crun list -q; ls /tmp')).not.toContain('kindling-container');
+  });
+
+  it('the BIOS does start it', async () => {
+    await machine.powerCut();
+    await machine.powerOn({ kernel: undefined });
+    await machine.console.waitFor(/^SYSLINUX 6\.04/, { timeoutMs: 120_000 });
+  });
+});
