@@ -15,6 +15,12 @@ export const CA_PATHS = [
   'etc/pki/ca-trust/source/anchors/ca.pem',
 ] as const;
 
+/** Further places where an agent takes a CA from: EMF's curation and HookOS put one there. */
+export const OTHER_CA_PATHS = [
+  'etc/pki/ca-trust/source/anchors/server_cert.pem',
+  'usr/local/share/ca-certificates/ca.crt',
+] as const;
+
 /** The signed list of everything a site serves for booting, beside those files: what a mirror keeps. */
 export const BOOT_LIST_NAME = 'boot-files.signed.json';
 export const BOOT_DOMAIN = 'kindling-boot-files';

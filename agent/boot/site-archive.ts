@@ -7,15 +7,10 @@ import {
   type ArchiveList,
   CA_PATHS,
   ENVIRONMENT_PATHS,
+  OTHER_CA_PATHS,
 } from '../../protocol/site-files.ts';
 import type { KernelArguments } from '../system/kernel-arguments.ts';
 import type { MachineFiles } from '../system/machine-files.ts';
-
-/** Further places where the agent would take a CA from; nothing may lie there that the site did not sign. */
-const OTHER_CA_PATHS = [
-  'etc/pki/ca-trust/source/anchors/server_cert.pem',
-  'usr/local/share/ca-certificates/ca.crt',
-];
 
 /**
  * Refuses the config archive unless the site's key signed it and it is all there as signed. The key comes on the kernel
@@ -36,6 +31,7 @@ export function verifySiteArchive(files: MachineFiles, args: KernelArguments): n
     if (createHash('sha256').update(contents).digest('hex') !== expected)
       throw new KindlingError('KND_ARCHIVE_CHANGED', `/${path} is not what the site signed`);
   }
+  // Nothing may lie where the agent looks that the site did not sign.
   for (const path of [...ENVIRONMENT_PATHS, ...CA_PATHS, ...OTHER_CA_PATHS]) {
     if (!(path in listed) && files.bytes(path) !== undefined)
       throw new KindlingError('KND_ARCHIVE_CHANGED', `/${path} is there, but the site signed no such file`);

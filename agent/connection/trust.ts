@@ -6,15 +6,10 @@ import {
   setDefaultCACertificates,
 } from 'node:tls';
 import { KindlingError } from '../../protocol/error.ts';
+import { CA_PATHS, OTHER_CA_PATHS } from '../../protocol/site-files.ts';
 
 /** Where the config archive, EMF's curation and HookOS put the site's CA. All that are there count. */
-const SITE_CA_FILES = [
-  '/etc/idp/ca.pem',
-  '/etc/idp/server_cert.pem',
-  '/etc/pki/ca-trust/source/anchors/ca.pem',
-  '/etc/pki/ca-trust/source/anchors/server_cert.pem',
-  '/usr/local/share/ca-certificates/ca.crt',
-];
+const SITE_CA_FILES = [...CA_PATHS, ...OTHER_CA_PATHS].map((path) => `/${path}`);
 
 /** Whom the agent believes: the site's CA, the system's roots and Node's own. */
 export function loadTrust(caFile: string | undefined): SecureContext {
