@@ -5,7 +5,6 @@ export function defineDemo(command: Command): void {
   command
     .option('--nodes <number>', 'how many virtual nodes, at the same time', '1')
     .option('--bios', 'nodes with a BIOS instead of UEFI firmware')
-    .option('--immutable', 'install an immutable system: two slots, dm-verity, systemd-boot')
     .option('--memory <megabytes>', 'memory of each virtual node', '1024')
     .option('--keep', 'leave nodes and orchestrator running at the end, until Ctrl-C')
     .option('--json', 'print every event as one JSON object per line')

@@ -33,11 +33,10 @@ export function machineOf(node: DemoNode, bridge: Bridge, options: DemoOptions):
     ...(isBios ? { chipset: 'pc' as const, serialFirmware: true } : {}),
     memoryMb: options.memoryMb,
     cpus: options.nodes === 1 ? 2 : 1,
-    // Two slots of four GiB and what belongs to them; a file with holes, so the host gives only what is written.
     disks: [
       {
         bus: 'nvme',
-        size: options.isImmutable ? '32G' : '2G',
+        size: '2G',
         serial: `${node.serial}DISK`,
         ...(isBios ? { bootIndex: 1 } : {}),
       },

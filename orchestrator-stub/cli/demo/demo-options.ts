@@ -3,8 +3,6 @@ import { KindlingError } from '../../../protocol/error.ts';
 export interface DemoOptions {
   firmware: 'ovmf' | 'seabios';
   nodes: number;
-  /** An immutable system with dm-verity (template «microvisor») instead of a mutable Debian («ubuntu»). */
-  isImmutable: boolean;
   memoryMb: number;
   /** One JSON object per line instead of a picture for people. */
   isJson: boolean;
@@ -24,19 +22,12 @@ export function readDemoOptions(options: Record<string, string | boolean>): Demo
   const nodes = wholeNumber('--nodes', options['nodes'], { least: 1, most: MOST_NODES });
   const memoryMb = wholeNumber('--memory', options['memory'], { least: LEAST_MEMORY_MB, most: 65_536 });
   const picture = typeof options['picture'] === 'string' ? options['picture'] : undefined;
-  if (flag('bios') && flag('immutable')) {
-    throw new KindlingError(
-      'KND_USAGE',
-      '--immutable goes without --bios: its loader, systemd-boot, is an EFI program',
-    );
-  }
   if (flag('json') && (flag('console') || picture !== undefined)) {
     throw new KindlingError('KND_USAGE', '--json goes with neither --console nor --picture');
   }
   return {
     firmware: flag('bios') ? 'seabios' : 'ovmf',
     nodes,
-    isImmutable: flag('immutable'),
     memoryMb,
     isJson: flag('json'),
     showConsole: flag('console'),

@@ -23,6 +23,7 @@ export function readStubEvent(event: StubEvent): News[] {
     case 'netboot':
       return readNetboot(event);
     case 'node': {
+      if (event.status.includes('KND_FIRST_BOOT_FAILED')) return [{ type: 'fatal', message: event.status }];
       const id = STAGE_OF_CHANGE[event.change];
       return id ? [{ type: 'stage', id, detail: event.status }] : [];
     }

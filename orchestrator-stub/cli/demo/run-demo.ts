@@ -3,7 +3,6 @@ import { dirname } from 'node:path';
 import { createMachine } from '../../../lab/qemu/machine.ts';
 import { createTestNetwork } from '../../../lab/qemu/network.ts';
 import { type Site, startSite } from '../../../lab/site/site.ts';
-import { ensureImmutableTarget } from '../../../lab/target-images/immutable.ts';
 import { ensureMutableTarget } from '../../../lab/target-images/mutable.ts';
 import { type DemoNode, describeNodes, machineOf } from './demo-node.ts';
 import type { DemoOptions } from './demo-options.ts';
@@ -65,7 +64,7 @@ async function demo(
   signal: AbortSignal,
   whenRunning?: (running: Running) => Promise<void>,
 ): Promise<void> {
-  const image = await (options.isImmutable ? ensureImmutableTarget() : ensureMutableTarget());
+  const image = await ensureMutableTarget();
   signal.throwIfAborted();
 
   const nodes = describeNodes(options.nodes);
@@ -77,7 +76,6 @@ async function demo(
 
   const orchestrator = new Orchestrator(site.urlFromHost);
   await orchestrator.send('PUT', `/profiles/${PROFILE}`, {
-    osType: options.isImmutable ? 'IMMUTABLE' : 'MUTABLE',
     imageUrl: site.publish('debian.raw.zst', image.zst),
     imageSha256: image.sha256,
     skipKernelUpgrade: true,

@@ -185,7 +185,6 @@ describe('the options', () => {
     { nodes: '1000' },
     { memory: '64' },
     { memory: 'much' },
-    { bios: true, immutable: true },
     { json: true, console: true },
     { json: true, picture: 'x.svg' },
   ])('%j is refused', (options) => {
