@@ -125,13 +125,13 @@ describe('full disk encryption', () => {
     await machine.powerOn();
     await ready();
     const open = (number: number, name: string) =>
-      done(`${UNSEAL} | cryptsetup open --key-file - /dev/nvme0n1p${number} ${name}`);
+      done(`${UNSEAL} | DM_DISABLE_UDEV=1 cryptsetup open --key-file - /dev/nvme0n1p${number} ${name}`);
     await open(2, 'rootfs_crypt');
     await open(3, 'emt_persistent');
     await open(4, 'hashes');
     await open(7, 'roothash');
     await done(
-      'mkdir -p /tmp/r /tmp/s /tmp/h; mount -o ro /dev/mapper/rootfs_crypt /tmp/r; mount /dev/mapper/emt_persistent /tmp/s; mount /dev/mapper/roothash /tmp/h',
+      'mkdir -p /tmp/r /tmp/s /tmp/h; mount -t ext4 -o ro /dev/mapper/rootfs_crypt /tmp/r; mount -t ext4 /dev/mapper/emt_persistent /tmp/s; mount -t ext4 /dev/mapper/roothash /tmp/h',
     );
     expect(await done('cat /tmp/r/etc/fstab /tmp/r/etc/os-release')).toMatch(
       /swap_crypt none swap[\s\S]*ID=test/,
