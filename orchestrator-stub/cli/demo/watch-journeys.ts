@@ -11,7 +11,8 @@ import type { News, StageId } from './stages.ts';
 
 /** How long a node may say nothing at all, on its console or to the orchestrator. Firmware and kernels are chatty. */
 const SILENCE_MS = 240_000;
-const LAST_STAGE: StageId = 'running';
+/** The installed system has reported and leads the boot order: nothing can bring the Micro-OS back by itself. */
+const LAST_STAGE: StageId = 'committed';
 
 export interface Traveller {
   machine: Machine;
