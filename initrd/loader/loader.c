@@ -2,7 +2,7 @@
  * The site's loader: an EFI program that starts one kernel, with one command line, and only over the initramfs and config
  * archive whose hashes it holds. The firmware's Secure Boot checks a signature over the loader; the loader checks everything
  * else, so that one signature covers the whole Micro-OS although its parts come from different servers. A unified kernel image
- * cannot do that: it has the initramfs inside, and takes no second one (docs/decisions/080-the-sites-loader.md).
+ * cannot do that: it has the initramfs inside, and takes no second one (docs/decisions/081-the-sites-loader.md).
  *
  * Sections that the build adds (micro-os/site-loader.ts): .linux the kernel, .cmdline its arguments, .pins the hashes.
  * It has no writable globals and no pointers in constants: the code runs wherever the firmware puts it, without relocation.

@@ -47,7 +47,7 @@ describe('kindling demo', () => {
     expect(installed.bootOrder[0]).toBe('Kindling');
     expect(installed.bootOrder[1]).toMatch(/PXEv4/);
     expect(leftovers()).toEqual([]);
-  }, 2_400_000);
+  }, 1_200_000);
 
   it('ends cleanly at Ctrl-C in the middle', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'kindling-demo-test-'));
