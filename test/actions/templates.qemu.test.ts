@@ -96,7 +96,7 @@ describe('emt_partition', () => {
     const tooMuch = await shell.action('emt_partition', { LVM_SIZE: '5' });
     expect(tooMuch.output).toContain('KND_DISK_TOO_SMALL');
     expect(await done('cexec', { CHROOT: 'y', CMD_LINE: '/bin/cat /etc/fstab' })).toMatch(
-      /^PARTUUID=\S+ none swap defaults 0 0$/m,
+      /^info: PARTUUID=\S+ none swap defaults 0 0$/m,
     );
   });
 });

@@ -16,6 +16,7 @@ beforeAll(async () => {
   machine = await bootMachine({
     name: 'leftovers',
     memoryMb: 1024,
+    serialFirmware: true,
     disks: [
       { bus: 'nvme', size: '96M', serial: 'NVME1' },
       { bus: 'sata', size: '96M', serial: 'SATA1' },

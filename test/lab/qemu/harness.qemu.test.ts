@@ -122,7 +122,7 @@ describe('when something goes wrong', () => {
 
   it('machines die with the process that made them, even when it is killed', async () => {
     const script = `
-      import { bootMachine } from ${JSON.stringify(new URL('machine.ts', import.meta.url).href)};
+      import { bootMachine } from ${JSON.stringify(new URL('../../../lab/qemu/machine.ts', import.meta.url).href)};
       const machine = await bootMachine({});
       console.log(machine.pid);
       process.kill(process.pid, 'SIGKILL');
