@@ -136,7 +136,7 @@ describe('full disk encryption', () => {
     expect(await done('cat /tmp/r/etc/fstab /tmp/r/etc/os-release')).toMatch(
       /swap_crypt none swap[\s\S]*ID=test/,
     );
-    expect(await done('df -m /tmp/s | tail -1')).toMatch(/emt_persistent\s+[1-9]\d{3}/);
+    expect(await done('df -Pm /tmp/s | tail -1')).toMatch(/emt_persistent\s+[1-9]\d{3}/);
     await done(
       'umount /tmp/r; veritysetup verify /dev/mapper/rootfs_crypt /dev/mapper/hashes $(cat /tmp/h/part_a_roothash)',
     );
