@@ -57,14 +57,21 @@ export async function formatLuks(
   });
 }
 
-/** Whether the device is a volume that this key opens. */
-export async function opensWith({ run }: LuksContext, device: string, keyFile: string): Promise<boolean> {
-  const { exitCode } = await run(
-    'cryptsetup',
-    ['open', '--type', 'luks2', '--test-passphrase', '--key-file', keyFile, device],
-    { env: ENVIRONMENT, okExitCodes: [0, 1, 2, 4, 5] },
-  );
-  return exitCode === 0;
+/**
+ * Whether `formatLuks` has come to its end here with this key. One that was killed in the middle leaves a volume that opens but has no recovery key;
+ * the token comes last.
+ */
+export async function isFormatted({ run }: LuksContext, device: string, keyFile: string): Promise<boolean> {
+  const opens = ['open', '--type', 'luks2', '--test-passphrase', '--key-file', keyFile, device];
+  const hasToken = ['token', 'export', '--token-id', '0', device];
+  for (const question of [opens, hasToken]) {
+    const { exitCode } = await run('cryptsetup', question, {
+      env: ENVIRONMENT,
+      okExitCodes: [0, 1, 2, 4, 5],
+    });
+    if (exitCode !== 0) return false;
+  }
+  return true;
 }
 
 /** Opens a volume under a name; it closes with the action. One that a killed run left open is closed first. */

@@ -8,7 +8,7 @@ import { partitionPath } from '../disks/partition-paths.ts';
 import { type DiskKeys, diskKeysOf, newDiskKeys } from '../encryption/disk-keys.ts';
 import { type EscrowRequest, escrowRecoveryKey, requireEscrow } from '../encryption/escrow.ts';
 import { type KeyFiles, layOutKeys } from '../encryption/key-files.ts';
-import { closeLeftOpen, formatLuks, openLuks, opensWith } from '../encryption/luks.ts';
+import { closeLeftOpen, formatLuks, isFormatted, openLuks } from '../encryption/luks.ts';
 import { requireTpm, sealInTpm, unsealFromTpm } from '../encryption/tpm.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { useOtherDisks } from '../volume-groups/data-disks.ts';
@@ -162,7 +162,7 @@ async function openNew(
   name: string,
   keys: KeyFiles & { keyId: string },
 ): Promise<string> {
-  if (!(await opensWith(context, device, keys.disk))) {
+  if (!(await isFormatted(context, device, keys.disk))) {
     context.emit({ type: 'progress', stage: `encrypting ${name}` });
     await formatLuks(context, device, keys, { label: name });
   }
