@@ -1,12 +1,11 @@
-import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:dgram';
 import { openDeviceSocket } from '../../orchestrator-stub/pxe/device-socket.ts';
 import { DhcpMessageType, DhcpOption } from '../../protocol/dhcp/options.ts';
 import {
-  BROADCAST_FLAG,
   type DhcpPacket,
   decodeDhcpPacket,
   encodeDhcpPacket,
+  newClientPacket,
 } from '../../protocol/dhcp/packet.ts';
 
 const UEFI_X64 = 7;
@@ -70,21 +69,9 @@ export class DhcpClients implements Disposable {
 }
 
 function clientPacket(mac: string, type: number, userClass: string | undefined): DhcpPacket {
-  return {
-    op: 1,
-    hardwareType: 1,
-    hops: 0,
-    transactionId: randomBytes(4).readUInt32BE(),
-    seconds: 0,
-    flags: BROADCAST_FLAG,
-    clientAddress: '0.0.0.0',
-    yourAddress: '0.0.0.0',
-    nextServerAddress: '0.0.0.0',
-    relayAddress: '0.0.0.0',
-    clientHardwareAddress: Buffer.from(mac.replaceAll(':', ''), 'hex'),
-    serverName: '',
-    bootFile: '',
-    options: new Map<number, Buffer>([
+  return newClientPacket(
+    mac,
+    new Map<number, Buffer>([
       [DhcpOption.messageType, Buffer.of(type)],
       [DhcpOption.vendorClass, Buffer.from('PXEClient:Arch:00007:UNDI:003000', 'latin1')],
       [DhcpOption.clientArchitecture, Buffer.of(0, UEFI_X64)],
@@ -94,7 +81,7 @@ function clientPacket(mac: string, type: number, userClass: string | undefined):
         ? []
         : [[DhcpOption.userClass, Buffer.from(userClass, 'latin1')] as [number, Buffer]]),
     ]),
-  };
+  );
 }
 
 function addressBytes(address: string): Buffer {

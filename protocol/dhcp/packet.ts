@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { KindlingError } from '../error.ts';
 import { DhcpOption } from './options.ts';
 
@@ -23,7 +24,27 @@ export interface DhcpPacket {
   options: Map<number, Buffer>;
 }
 
-export const BROADCAST_FLAG = 0x8000;
+const BROADCAST_FLAG = 0x8000;
+
+/** What a machine without an address asks the network, with an id of its own; answers are to be broadcast. */
+export function newClientPacket(mac: string, options: DhcpPacket['options']): DhcpPacket {
+  return {
+    op: 1,
+    hardwareType: 1,
+    hops: 0,
+    transactionId: randomBytes(4).readUInt32BE(),
+    seconds: 0,
+    flags: BROADCAST_FLAG,
+    clientAddress: '0.0.0.0',
+    yourAddress: '0.0.0.0',
+    nextServerAddress: '0.0.0.0',
+    relayAddress: '0.0.0.0',
+    clientHardwareAddress: Buffer.from(mac.replaceAll(':', ''), 'hex'),
+    serverName: '',
+    bootFile: '',
+    options,
+  };
+}
 
 const MAGIC_COOKIE = 0x63825363;
 const OFFSET = {

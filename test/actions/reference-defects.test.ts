@@ -8,6 +8,7 @@ import { planMicrovisorLayout } from '../../actions/microvisor/layout.ts';
 import { formatCommand, parseMetadata, planPartitions } from '../../actions/rootio/storage.ts';
 import { planUbuntuLayout } from '../../actions/ubuntu/layout.ts';
 import { disk } from './disks/disk-fixture.ts';
+import { microvisorImage as image, part } from './microvisor/image-fixture.ts';
 
 /**
  * Defects of the reference installers, each as a test that they would fail. The numbers are those of the list of twenty in the analysis of the EMT-S
@@ -15,15 +16,6 @@ import { disk } from './disks/disk-fixture.ts';
  */
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
-const part = (number: number, start: number, size: number, partLabel: string) => ({
-  number,
-  startBytes: start * MIB,
-  sizeBytes: size * MIB,
-  type: '0fc63daf-8483-4772-8e79-3d69d8477de4',
-  partUuid: `${number}1111111-1111-1111-1111-111111111111`,
-  partLabel,
-});
-const image = [part(1, 1, 299, 'esp'), part(2, 300, 1236, 'rootfs'), part(3, 1536, 511, 'edge_persistent')];
 const slots = (changes: Partial<Parameters<typeof planMicrovisorLayout>[0]> = {}) =>
   planMicrovisorLayout({
     sizeBytes: 240 * GIB,

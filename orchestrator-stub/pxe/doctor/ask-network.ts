@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DhcpMessageType, DhcpOption } from '../../../protocol/dhcp/options.ts';
 import {
-  BROADCAST_FLAG,
   type DhcpPacket,
   decodeDhcpPacket,
   encodeDhcpPacket,
+  newClientPacket,
 } from '../../../protocol/dhcp/packet.ts';
 import { openDeviceSocket } from '../device-socket.ts';
 
@@ -45,21 +44,9 @@ function discoverPacket(probe: Probe): DhcpPacket {
   const architecture = Buffer.alloc(2);
   architecture.writeUInt16BE(probe.architecture);
   const architectureText = String(probe.architecture).padStart(5, '0');
-  return {
-    op: 1,
-    hardwareType: 1,
-    hops: 0,
-    transactionId: randomBytes(4).readUInt32BE(),
-    seconds: 0,
-    flags: BROADCAST_FLAG,
-    clientAddress: '0.0.0.0',
-    yourAddress: '0.0.0.0',
-    nextServerAddress: '0.0.0.0',
-    relayAddress: '0.0.0.0',
-    clientHardwareAddress: Buffer.from(probe.mac.replaceAll(':', ''), 'hex'),
-    serverName: '',
-    bootFile: '',
-    options: new Map<number, Buffer>([
+  return newClientPacket(
+    probe.mac,
+    new Map<number, Buffer>([
       [DhcpOption.messageType, Buffer.of(DhcpMessageType.discover)],
       [
         DhcpOption.parameterRequestList,
@@ -79,5 +66,5 @@ function discoverPacket(probe: Probe): DhcpPacket {
       [DhcpOption.clientNetworkInterface, Buffer.of(1, 3, 0)],
       [DhcpOption.clientMachineIdentifier, Buffer.alloc(17)],
     ]),
-  };
+  );
 }

@@ -2,18 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { planAddedPartitions } from '../../../actions/microvisor/single-slot-layout.ts';
 import { encodeGpt } from '../../../protocol/partition-table/gpt-encode.ts';
 import type { PartitionEntry } from '../../../protocol/partition-table/table.ts';
+import { microvisorImage as image, part } from './image-fixture.ts';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
-const part = (number: number, start: number, size: number, partLabel: string) => ({
-  number,
-  startBytes: start * MIB,
-  sizeBytes: size * MIB,
-  type: '0fc63daf-8483-4772-8e79-3d69d8477de4',
-  partUuid: `${number}1111111-1111-1111-1111-111111111111`,
-  partLabel,
-});
-const image = [part(1, 1, 299, 'esp'), part(2, 300, 1236, 'rootfs'), part(3, 1536, 511, 'edge_persistent')];
 let guid = 0;
 const plan = (partitions: readonly PartitionEntry[] = image, lvmGigabytes = 0, sizeBytes = 32 * GIB) =>
   planAddedPartitions({
