@@ -64,6 +64,9 @@ async function downloadFromSuite(work: string): Promise<string> {
       'Acquire::Languages "none";',
       'Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";',
       'APT::Sandbox::User "root";',
+      'Acquire::Retries "3";',
+      // without this a mirror that cannot be reached is only a warning, and the package seems not to exist
+      'APT::Update::Error-Mode "any";',
     ].join('\n')}\n`,
   );
   const env = { APT_CONFIG: join(work, 'apt.conf') };

@@ -1,6 +1,7 @@
 import { copyFileSync, linkSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureMicroOs } from '../../initrd/index.ts';
+import { ensureIpxe } from '../../ipxe/debian-ipxe.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Bridge } from '../qemu/network.ts';
 import { makeFolder, removeFolder } from '../qemu/processes.ts';
@@ -37,6 +38,7 @@ export async function startSite(bridge: Bridge, options: SiteOptions = {}): Prom
   const stack = join(state, 'tink-stack');
   mkdirSync(stack, { recursive: true });
   const microOs = await ensureMicroOs('minimal');
+  await ensureIpxe(); // here, because the site's own network does not reach Debian's mirror
 
   let log = '';
   const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
