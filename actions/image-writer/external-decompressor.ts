@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import type { Readable, Writable } from 'node:stream';
+import type { Writable } from 'node:stream';
 import { KindlingError } from '../../protocol/error.ts';
+import { type DecompressorInput, PipeInput, StreamInput } from './decompressor-input.ts';
 import { openPipe, type Pipe } from './pipe.ts';
 
 const TAIL_BYTES = 64;
@@ -32,61 +33,57 @@ const PROGRAMS: Record<'xz' | 'bz2', readonly { argv: readonly string[]; needs: 
     ],
   };
 
-/** Its output is a stream, or a pipe that is read elsewhere. */
-type Decompressor = ChildProcess & { stdin: Writable; stderr: Readable };
-
 /**
  * xz and bzip2 are decompressed by the system's own programs: no library of Node has them, and they use all cores.
  * Spawned here and not through `Run`, because bytes stream through it.
  */
 export class ExternalDecompressor {
-  readonly #child: Decompressor;
-  readonly #pipe: Pipe | undefined = openPipe();
+  readonly #child: ChildProcess;
+  readonly #input: DecompressorInput;
+  readonly #outputPipe: Pipe | undefined = openPipe();
   readonly #format: 'xz' | 'bz2';
   #stderr = '';
   #hasEnded = false;
   #lastBytes = Buffer.alloc(0);
-  #isDraining = false;
-  #drainSince = 0;
-  /** Time in which the program could not take more: it was the bottleneck. */
-  blockedMs = 0;
 
   constructor(format: 'xz' | 'bz2') {
     this.#format = format;
     const [program = '', ...args] = findProgram(format);
-    const output = this.#pipe?.writeFd ?? 'pipe';
-    this.#child = spawn(program, args, { stdio: ['pipe', output, 'pipe'] }) as Decompressor;
-    if (this.#pipe) closeSync(this.#pipe.writeFd); // the program has it now; its end is the end of the pipe
-    this.#child.stdin.on('error', () => {}); // a program that gives up says why on stderr
-    this.#child.stderr.on('data', (text: Buffer) => {
+    const inputPipe = openPipe();
+    this.#child = spawn(program, args, {
+      stdio: [inputPipe?.readFd ?? 'pipe', this.#outputPipe?.writeFd ?? 'pipe', 'pipe'],
+    });
+    // the program has them now; its end is the end of the pipes
+    if (inputPipe) closeSync(inputPipe.readFd);
+    if (this.#outputPipe) closeSync(this.#outputPipe.writeFd);
+    this.#input = inputPipe
+      ? new PipeInput(inputPipe.c, inputPipe.writeFd)
+      : new StreamInput(this.#child.stdin as Writable);
+    this.#child.stderr?.on('data', (text: Buffer) => {
       this.#stderr = (this.#stderr + text.toString()).slice(-2000);
     });
   }
 
-  /** Takes all or nothing; after nothing, `onRoom` is called when it can take more. */
+  get blockedMs(): number {
+    return this.#input.blockedMs;
+  }
+
+  /** Takes as much as fits; after less than all, `onRoom` is called when it can take more. */
   write(bytes: Buffer, onRoom: () => void): number {
-    if (this.#isDraining || this.#child.stdin.destroyed) return this.#isDraining ? 0 : bytes.length;
-    this.#lastBytes = Buffer.concat([this.#lastBytes, bytes.subarray(-TAIL_BYTES)]).subarray(-TAIL_BYTES);
-    if (!this.#child.stdin.write(Buffer.from(bytes))) {
-      this.#isDraining = true;
-      this.#drainSince = performance.now();
-      this.#child.stdin.once('drain', () => {
-        this.#isDraining = false;
-        this.blockedMs += performance.now() - this.#drainSince;
-        onRoom();
-      });
-    }
-    return bytes.length;
+    const taken = this.#input.write(bytes, onRoom);
+    const last = bytes.subarray(Math.max(0, taken - TAIL_BYTES), taken);
+    this.#lastBytes = Buffer.concat([this.#lastBytes, last]).subarray(-TAIL_BYTES);
+    return taken;
   }
 
   end(): void {
     this.#hasEnded = true;
-    this.#child.stdin.end();
+    this.#input.end();
   }
 
   /** Where to read the output from; undefined: it has to be pumped. */
   get outputFd(): number | undefined {
-    return this.#pipe?.readFd;
+    return this.#outputPipe?.readFd;
   }
 
   /** Waits for the program's end. Without a pipe every byte of output is handed on; `take` may answer with a promise to wait for. */
@@ -108,7 +105,8 @@ export class ExternalDecompressor {
 
   /** Call when nobody reads the output any more. */
   close(): void {
-    if (this.#pipe) closeSync(this.#pipe.readFd);
+    this.#input.end();
+    if (this.#outputPipe) closeSync(this.#outputPipe.readFd);
   }
 
   #complaint(exitCode: number | null): KindlingError {

@@ -1,4 +1,4 @@
-import { native } from './target/native.ts';
+import { type Native, native } from './target/native.ts';
 
 /** fcntl.h: O_CLOEXEC, and the command that sets a pipe's size. */
 const CLOSE_ON_EXEC = 0o2000000;
@@ -8,6 +8,7 @@ const PIPE_BYTES = 1024 * 1024;
 export interface Pipe {
   readFd: number;
   writeFd: number;
+  c: Native;
 }
 
 /**
@@ -21,5 +22,5 @@ export function openPipe(): Pipe | undefined {
   if (c.functions.pipe2(Buffer.from(ends.buffer), CLOSE_ON_EXEC) !== 0) return undefined;
   const [readFd = -1, writeFd = -1] = ends;
   c.functions.fcntl(readFd, SET_PIPE_SIZE, BigInt(PIPE_BYTES)); // refused above the user's limit; then it stays short
-  return { readFd, writeFd };
+  return { readFd, writeFd, c };
 }

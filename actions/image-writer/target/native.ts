@@ -11,6 +11,7 @@ const FUNCTIONS = {
   inflateInit2_: { arguments: ['buffer', 'int32', 'pointer', 'int32'], return: 'int32' },
   inflateReset: { arguments: ['buffer'], return: 'int32' },
   pipe2: { arguments: ['buffer', 'int32'], return: 'int32' },
+  write: { arguments: ['int32', 'buffer', 'uint64'], return: 'int64' },
   zlibVersion: { arguments: [], return: 'pointer' },
   ZSTD_createDCtx: { arguments: [], return: 'pointer' },
   ZSTD_freeDCtx: { arguments: ['pointer'], return: 'uint64' },
