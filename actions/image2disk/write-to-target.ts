@@ -29,7 +29,7 @@ export async function writeToTarget(
   if (context.isDryRun) {
     return {
       summary: `would write ${withoutCredentials(variables.IMG_URL)} to ${disk.path}`,
-      data: { planHash },
+      data: { planHash, disk: identityOf(disk) },
     };
   }
 

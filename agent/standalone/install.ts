@@ -16,7 +16,7 @@ const ERASE = 'erase_non_removable_disks';
 /**
  * Installs this machine from the stick it was started from, without any server:
  * 1 find the stick, check its signature  2 which entry is this machine  3 installed already? then on to the disk
- * 4 show the plan, let a person stop it  5 image, held back  6 configuration  7 release, boot order  8 status and log on the stick
+ * 4 show the plan, let a person stop it  5 image, held back; other disks erased, if asked for  6 configuration  7 release, boot order  8 status and log on the stick
  */
 export async function installFromStick(context: StickContext): Promise<'reboot' | 'poweroff'> {
   const { args, view, inventory, signal, machine } = context;
@@ -78,19 +78,24 @@ async function install(installation: Installation, payload: Payload): Promise<'r
       ? {}
       : { KINDLING_MANIFEST_ROOT: stick.manifest.imageManifestRoot }),
   };
-  const erase = { DETACH_REMOVABLE: 'false' };
-  const erasePlan = entry.wipeOthers ? await runStep(installation, ERASE, erase, { isDryRun: true }) : {};
   const plan = await runStep(installation, 'image2disk', image, { isDryRun: true });
+  const erase = { DETACH_REMOVABLE: 'false', ERASE_KEEP: `path=${pathOf(plan)}` };
+  const erasePlan = entry.wipeOthers ? await runStep(installation, ERASE, erase, { isDryRun: true }) : {};
   const terminals = consoles.names.map((name) => `/dev/${name}`);
   await confirm(entry, terminals, say, signal);
 
-  // The consent is to the very plan that was shown: another disk, or other contents, and nothing is written.
-  if (entry.wipeOthers) await runStep(installation, ERASE, { ...erase, ...consentTo(erasePlan) });
-  const consent = entry.wipeOthers ? {} : consentTo(plan); // erasing has changed what the plan was made for
-  const written = await runStep(installation, 'image2disk', { ...image, ...consent });
+  // The consent is to the very plans that were shown: another disk, or other contents, and nothing is written.
+  const written = await runStep(installation, 'image2disk', { ...image, ...consentTo(plan) });
+  const disk = await findWrittenDisk(installation, written);
+  if (entry.wipeOthers) {
+    // Not before: an image that turns out to be damaged must cost nobody the data on the other disks. Not later: an old volume
+    // group on one of them would be in the way of the new one.
+    const heldMeanwhile = await holdBack(disk.path, disk.logicalSectorBytes);
+    await runStep(installation, ERASE, { ...erase, ...consentTo(erasePlan) });
+    await heldMeanwhile.release();
+  }
   if (entry.lvmGigabytes !== undefined)
     await runStep(installation, 'lvm-partition', { LVM_SIZE: String(entry.lvmGigabytes) });
-  const disk = await findWrittenDisk(installation, written);
   const held = await holdBack(disk.path, disk.logicalSectorBytes);
   await configureDisk(installation, payload, disk, held.release);
   await startFromDisk(installation, disk, entry.after);
@@ -102,8 +107,12 @@ function consentTo({ planHash }: Record<string, unknown>): Record<string, string
   return { KINDLING_REQUIRE_CONSENT: 'always', KINDLING_CONSENT: String(planHash ?? '') };
 }
 
-async function findWrittenDisk({ machine }: Installation, { disk }: Record<string, unknown>): Promise<Disk> {
-  const { path } = (disk ?? {}) as { path?: string };
+function pathOf({ disk }: Record<string, unknown>): string {
+  return ((disk ?? {}) as { path?: string }).path ?? '';
+}
+
+async function findWrittenDisk({ machine }: Installation, written: Record<string, unknown>): Promise<Disk> {
+  const path = pathOf(written);
   const found = (await machine.listDisks()).find((one) => one.path === path);
   if (found !== undefined) return found;
   throw new KindlingError('KND_DISK_NOT_FOUND', `the disk that was just written, ${path}, is gone`);

@@ -192,17 +192,28 @@ describe('installing from a stick', () => {
     expect(calls[3]).toMatchObject({ action: 'cloud-init', canStart: false });
   });
 
-  test('other disks are erased only if the file says so, and only as the plan showed', async () => {
-    const { calls } = await installWith(manifest({ wipeOthers: true }));
-    expect(calls.slice(0, 3).map(({ action, isDryRun }) => [action, isDryRun])).toEqual([
-      ['erase_non_removable_disks', true],
-      ['image2disk', true],
-      ['erase_non_removable_disks', false],
+  test('other disks are erased only if the file says so, only as the plan showed, and only once the image is good', async () => {
+    const wiping = manifest({ wipeOthers: true, lvmGigabytes: 5 });
+    const { calls } = await installWith(wiping);
+    expect(
+      calls.slice(0, 6).map(({ action, isDryRun, canStart }) => ({ action, isDryRun, canStart })),
+    ).toEqual([
+      { action: 'image2disk', isDryRun: true, canStart: true },
+      { action: 'erase_non_removable_disks', isDryRun: true, canStart: true },
+      { action: 'image2disk', isDryRun: false, canStart: true },
+      { action: 'erase_non_removable_disks', isDryRun: false, canStart: false },
+      { action: 'lvm-partition', isDryRun: false, canStart: true },
+      { action: 'cloud-init', isDryRun: false, canStart: false },
     ]);
-    expect(calls[2]?.variables).toMatchObject({
+    expect(calls[2]?.variables).toMatchObject({ KINDLING_CONSENT: 'plan of image2disk' });
+    expect(calls[3]?.variables).toMatchObject({
       DETACH_REMOVABLE: 'false',
+      ERASE_KEEP: expect.stringMatching(/^path=.*disk-/),
       KINDLING_CONSENT: 'plan of erase_non_removable_disks',
     });
+    const failed = installWith(wiping, { failing: 'image2disk' });
+    const thrown = (await failed.catch((error: unknown) => error)) as { calls: Call[] };
+    expect(thrown.calls.filter(({ action, isDryRun }) => !isDryRun && action !== 'image2disk')).toEqual([]);
   });
 
   test('a failed action ends it with the action’s own code; nothing runs after it', async () => {
