@@ -1,5 +1,6 @@
 import { describeError, KindlingError, toKindlingError } from '../protocol/error.ts';
 import { type BenchmarkResult, describeMachine, type RunBenchmark } from './benchmark.ts';
+import { exitOnSignals } from './clean-up.ts';
 import { formatResult } from './format-result.ts';
 
 /** Every benchmark: what it tells, and the module that is loaded only when it runs. */
@@ -51,6 +52,7 @@ function list(): string {
   return `npm run bench -- <name> [--json]\n\n${lines.join('\n')}\n`;
 }
 
+exitOnSignals();
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (thrown) {

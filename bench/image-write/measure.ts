@@ -2,6 +2,7 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
+import { cleanUpAtExit } from '../clean-up.ts';
 
 export interface Measurement {
   wallSeconds: number;
@@ -21,6 +22,8 @@ const PAGE = 4096;
 export async function measure(command: string): Promise<Measurement> {
   const script = `set -o pipefail; TIMEFORMAT='KINDLING-TIME %R %U %S'; time { ${command}; }`;
   const child = spawn('bash', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const killGroup = () => process.kill(-(child.pid ?? 0), 'SIGKILL');
+  const isUndone = cleanUpAtExit(killGroup);
   let [stdout, stderr] = ['', ''];
   child.stdout.on('data', (text: Buffer) => {
     stdout += text.toString();
@@ -32,10 +35,11 @@ export async function measure(command: string): Promise<Measurement> {
   const sampler = setInterval(() => {
     peakRssMb = Math.max(peakRssMb, groupRssMb(child.pid ?? 0));
   }, SAMPLE_MS);
-  const deadline = setTimeout(() => process.kill(-(child.pid ?? 0), 'SIGKILL'), DEADLINE_MS);
+  const deadline = setTimeout(killGroup, DEADLINE_MS);
   const exitCode = await new Promise<number | null>((resolve) => child.once('close', resolve));
   clearInterval(sampler);
   clearTimeout(deadline);
+  isUndone();
   const time = /KINDLING-TIME ([\d.]+) ([\d.]+) ([\d.]+)/.exec(stderr);
   if (exitCode !== 0 || !time) {
     throw new KindlingError(

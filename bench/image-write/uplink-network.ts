@@ -2,6 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '../../agent/system/wait.ts';
+import { cleanUpAtExit } from '../clean-up.ts';
 
 const SUBNET = '10.77.0';
 const ORIGIN_HOST = 100;
@@ -44,9 +45,11 @@ export async function buildUplinkNetwork(
     ip('-n', name, 'link', 'set', 'eth0', 'up');
   };
   const dispose = () => {
+    isUndone();
     for (const name of made) ip('netns', 'delete', name);
     rmSync(own, { recursive: true, force: true });
   };
+  const isUndone = cleanUpAtExit(dispose);
   try {
     addNamespace(hub);
     ip('-n', hub, 'link', 'add', 'switch', 'type', 'bridge');
@@ -91,6 +94,7 @@ events { worker_connections 256; }
 http { access_log off; log_not_found off; server { listen ${ORIGIN_PORT}; root ${folder}; } }\n`,
   );
   const child = spawn('ip', ['netns', 'exec', name, 'nginx', '-c', config], { stdio: 'ignore' });
+  const isUndone = cleanUpAtExit(() => child.kill());
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const isUp = () => {
     try {
@@ -101,6 +105,7 @@ http { access_log off; log_not_found off; server { listen ${ORIGIN_PORT}; root $
   };
   await waitFor(() => (isUp() ? true : undefined), { name: 'nginx behind the uplink', timeoutMs: 10_000 });
   return async () => {
+    isUndone();
     child.kill();
     await exited;
   };

@@ -2,6 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '../../agent/system/wait.ts';
+import { cleanUpAtExit } from '../clean-up.ts';
 
 export interface WebServer {
   url: string;
@@ -24,6 +25,7 @@ server { listen ${address}:${port}; root ${folder}; } }\n`,
   // nginx gives up its rights; the folder has to let its worker in
   execFileSync('chmod', ['755', folder]);
   const child = spawn('nginx', ['-c', config], { stdio: 'ignore' });
+  const isUndone = cleanUpAtExit(() => child.kill());
   const url = `http://${address}:${port}`;
   await waitFor(async () => ((await fetch(url).catch(() => undefined))?.status === 403 ? true : undefined), {
     name: 'nginx',
@@ -32,6 +34,7 @@ server { listen ${address}:${port}; root ${folder}; } }\n`,
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const stop = async () => {
     child.kill();
+    isUndone();
     await exited; // it removes its pid file, in a folder that may be about to go
   };
   return { url, stop };

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { cleanUpAtExit } from '../clean-up.ts';
 import { type ImageSizes, makeImages } from './images.ts';
 import { startNginx } from './web-server.ts';
 
@@ -31,6 +32,13 @@ export async function openWorkspace({ sizes, keepIn }: WorkspaceOptions): Promis
     loop = undefined;
     rmSync(targetFile, { force: true });
   };
+  const removeFolder = () => {
+    if (!keepIn) rmSync(folder, { recursive: true, force: true });
+  };
+  const isUndone = cleanUpAtExit(() => {
+    detach();
+    removeFolder();
+  });
   await makeImages(folder, sizes);
   const { url, stop } = await startNginx(folder);
   return {
@@ -47,7 +55,8 @@ export async function openWorkspace({ sizes, keepIn }: WorkspaceOptions): Promis
     close: async () => {
       detach();
       await stop();
-      if (!keepIn) rmSync(folder, { recursive: true, force: true });
+      removeFolder();
+      isUndone();
     },
   };
 }
