@@ -11,6 +11,7 @@ import { publicArchiveKeys } from '../site/archive-key.ts';
 import { packConfigArchive } from './config-archive.ts';
 import { signDetached } from './detached-signature.ts';
 import { enrolmentFiles } from './enrolment.ts';
+import { SignOnce } from './sign-once.ts';
 import type { SiteKeys } from './site-keys.ts';
 
 /** What one site's machines load before the agent runs, as plain data: it is kept, to build the same again. */
@@ -54,17 +55,20 @@ const NAMES = {
 export async function prepareBootFiles(request: BootFilesRequest, keys: SiteKeys): Promise<void> {
   const { secureBoot, archive: archiveKeys } = keys;
   const stack = new Map<string, Buffer | string>();
+  const once = new SignOnce(request.stackFolder, keys.signingNotes);
+  const signed = (name: string, program: Buffer) =>
+    once.sign(name, { bytes: program, signers: secureBoot.db }, () => signEfiProgram(program, secureBoot.db));
 
   const tftp = new Map<string, Buffer | string>([
     [NAMES.firstScript, renderChainScript(`${request.stackUrl}/${NAMES.script}`)],
   ]);
   for (const name of ['ipxe.efi', 'snponly.efi'])
-    tftp.set(name, await signEfiProgram(readFileSync(join(request.ipxeFolder, name)), secureBoot.db));
+    tftp.set(name, await signed(name, readFileSync(join(request.ipxeFolder, name))));
   tftp.set('undionly.kpxe', readFileSync(join(request.ipxeFolder, 'undionly.kpxe')));
   for (const [name, contents] of tftp) stack.set(name, contents);
   stack.set('signed_ipxe.efi', tftp.get('ipxe.efi') ?? '');
 
-  const kernel = await signEfiProgram(readFileSync(join(request.microOsFolder, NAMES.kernel)), secureBoot.db);
+  const kernel = await signed(NAMES.kernel, readFileSync(join(request.microOsFolder, NAMES.kernel)));
   const initramfs = readFileSync(join(request.microOsFolder, NAMES.initramfs));
   const environment = { kindling_server: request.serverUrl, ...request.environment };
   const ca = request.serverUrl.startsWith('https:') ? keys.ca : undefined;
@@ -86,10 +90,10 @@ export async function prepareBootFiles(request: BootFilesRequest, keys: SiteKeys
     '.cmdline': Buffer.from(`${commandLine}\0`),
     '.initrd': Buffer.concat([padded(initramfs), archive]),
   });
-  stack.set(NAMES.loader, await signEfiProgram(loader, secureBoot.db));
-  stack.set(NAMES.uki, await signEfiProgram(uki, secureBoot.db));
+  stack.set(NAMES.loader, await signed(NAMES.loader, loader));
+  stack.set(NAMES.uki, await signed(NAMES.uki, uki));
 
-  for (const [name, contents] of await enrolmentFiles(secureBoot, keys.ca)) stack.set(name, contents);
+  for (const [name, contents] of await enrolmentFiles(secureBoot, keys.ca, once)) stack.set(name, contents);
   await addDetachedSignatures(stack, keys.codeSigner);
   for (const [name, contents] of tftp) put(request.tftpFolder, name, contents);
   for (const [name, contents] of stack) put(request.stackFolder, name, contents);
@@ -98,6 +102,7 @@ export async function prepareBootFiles(request: BootFilesRequest, keys: SiteKeys
     BOOT_LIST_NAME,
     sealDocument(BOOT_DOMAIN, listOf(stack, archiveKeys), archiveKeys),
   );
+  once.save();
 }
 
 function renderScript(request: BootFilesRequest, archiveKeys: readonly KeyObject[]): string {

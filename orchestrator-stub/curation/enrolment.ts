@@ -5,6 +5,7 @@ import { KindlingError } from '../../protocol/error.ts';
 import { guidToBytes } from '../../protocol/partition-table/guid.ts';
 import type { SecureBootKeyName, SecureBootKeys } from '../site/secure-boot-keys.ts';
 import { signDetached } from './detached-signature.ts';
+import type { SignOnce } from './sign-once.ts';
 import { encodeSignatureLists } from './signature-list.ts';
 
 /** UEFI 2.10, 32.6.1 and 3.3: whose variables PK and KEK, and db, are. */
@@ -20,11 +21,12 @@ const WIN_CERTIFICATE = { headerSize: 24, revision: 0x0200, type: 0x0ef1 };
 
 /**
  * What a technician or a script enrols in a machine's firmware: for PK, KEK and db the certificate (.der, for set-up menus),
- * the signature list (.esl) and the signed update (.auth, for SetVariable); and the CAs for HTTPS boot.
+ * the signature list (.esl) and the signed update (.auth, for SetVariable; it must be later than the one before it, so it is new only when the list is); and the CAs for HTTPS boot.
  */
 export async function enrolmentFiles(
   keys: SecureBootKeys,
   siteCas: string,
+  once: SignOnce,
 ): Promise<Map<string, Buffer | string>> {
   const files = new Map<string, Buffer | string>();
   const signers: Record<SecureBootKeyName, SigningKey> = { PK: keys.PK, KEK: keys.PK, db: keys.KEK };
@@ -34,7 +36,10 @@ export async function enrolmentFiles(
     const list = encodeSignatureLists(keys.owner, certificates);
     files.set(`keys/${name}.der`, new X509Certificate(certificates[0] ?? '').raw);
     files.set(`keys/${name}.esl`, list);
-    files.set(`keys/${name}.auth`, await signUpdate(name, list, signers[name], time));
+    const update = `keys/${name}.auth`;
+    const signer = signers[name];
+    const make = () => signUpdate(name, list, signer, time);
+    files.set(update, await once.sign(update, { bytes: list, signers: [signer] }, make));
   }
   const cas = splitPem(siteCas);
   files.set('keys/Full_server.crt', siteCas);

@@ -28,6 +28,8 @@ export interface SiteKeys {
   archive: KeyObject[];
   /** For iPXE's image trust; `chain` leads to the CA before a rotation, which an older iPXE has inside. */
   codeSigner: SigningKey & { chain: string | undefined };
+  /** File that tells what was signed with which key (sign-once.ts). */
+  signingNotes: string;
 }
 
 export const ROTATABLE = ['tls', 'secure-boot', 'archive'] as const;
@@ -53,6 +55,7 @@ export async function openSiteKeys(stateFolder: string, names: readonly string[]
     secureBoot: await openSecureBootKeys(stateFolder),
     archive: openArchiveKeys(stateFolder),
     codeSigner: { ...(await openCodeSigner(stateFolder)), chain: crossCertificateFile(stateFolder) },
+    signingNotes: join(stateFolder, 'secure-boot', 'signed.json'),
   };
 }
 
