@@ -45,7 +45,10 @@ function listsAreFresh(): boolean {
 
 async function apt(args: string[]): Promise<void> {
   try {
-    await execa('apt-get', ['-o', 'Acquire::Retries=3', ...args], { env: { DEBIAN_FRONTEND: 'noninteractive' }, all: true });
+    await execa('apt-get', ['-o', 'Acquire::Retries=3', ...args], {
+      env: { DEBIAN_FRONTEND: 'noninteractive' },
+      all: true,
+    });
   } catch (cause) {
     const output = (cause instanceof ExecaError && cause.all) || String(cause);
     const errors = output.split('\n').filter((line) => line.startsWith('E:'));
