@@ -41,7 +41,7 @@ export const benchmarkImageWrite: RunBenchmark = async ({ args, say }) => {
   const only = option('only');
   say('images, server, disks');
   const workspace = await openWorkspace({
-    sizes: { big, unit: isQuick ? GIB / 8 : GIB, small: big / 8 },
+    sizes: { big, unit: isQuick ? GIB / 8 : GIB },
     keepIn: option('images'),
   });
   try {
@@ -117,7 +117,7 @@ async function runCases(
 }
 
 const bytesOf = ({ image }: Case, { sizes }: Workspace) =>
-  ({ 'disk.raw': sizes.big, 'unit.raw': sizes.unit, 'small.raw': sizes.small })[image];
+  ({ 'disk.raw': sizes.big, 'unit.raw': sizes.unit })[image];
 
 function describe(result: CaseResult): Row {
   return {

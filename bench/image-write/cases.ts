@@ -6,12 +6,11 @@ import type { Workspace } from './workspace.ts';
 
 export type Format = 'zst' | 'gz' | 'xz' | 'bz2' | 'qcow2' | 'raw' | 'chunked';
 
-/** Slow formats have smaller images, so that the whole set ends in a quarter of an hour. */
-export type ImageName = 'disk.raw' | 'unit.raw' | 'small.raw';
+/** Slow formats have the smaller image, so that the whole set ends in a quarter of an hour. */
+export type ImageName = 'disk.raw' | 'unit.raw';
 
 function imageOf(format: Format): ImageName {
-  if (format === 'gz') return 'unit.raw';
-  return format === 'xz' || format === 'bz2' ? 'small.raw' : 'disk.raw';
+  return format === 'gz' || format === 'xz' || format === 'bz2' ? 'unit.raw' : 'disk.raw';
 }
 
 /** One way to get an image onto a disk: a shell command, the same for us and for the peers. */
@@ -103,15 +102,15 @@ export function listCases({ url, folder }: Pick<Workspace, 'url' | 'folder'>, ou
       'raw',
       (t) => `nbdcopy --flush -- [ nbdkit --exit-with-parent curl ${url}/disk.raw ] ${t}`,
     ),
-    us('xz', 'small.raw.xz'),
-    peer('curl|xz|dd direct', 'xz', (t) => `${curl('small.raw.xz')} | xz -dc | dd of=${t} ${DIRECT}`),
-    peer('curl|xz -T0|dd direct', 'xz', (t) => `${curl('small.raw.xz')} | xz -dc -T0 | dd of=${t} ${DIRECT}`),
-    us('bz2', 'small.raw.bz2'),
-    peer('curl|bzip2|dd direct', 'bz2', (t) => `${curl('small.raw.bz2')} | bzip2 -dc | dd of=${t} ${DIRECT}`),
+    us('xz', 'unit.raw.xz'),
+    peer('curl|xz|dd direct', 'xz', (t) => `${curl('unit.raw.xz')} | xz -dc | dd of=${t} ${DIRECT}`),
+    peer('curl|xz -T0|dd direct', 'xz', (t) => `${curl('unit.raw.xz')} | xz -dc -T0 | dd of=${t} ${DIRECT}`),
+    us('bz2', 'unit.raw.bz2'),
+    peer('curl|bzip2|dd direct', 'bz2', (t) => `${curl('unit.raw.bz2')} | bzip2 -dc | dd of=${t} ${DIRECT}`),
     peer(
       'curl|lbzip2|dd direct',
       'bz2',
-      (t) => `${curl('small.raw.bz2')} | lbzip2 -dc | dd of=${t} ${DIRECT}`,
+      (t) => `${curl('unit.raw.bz2')} | lbzip2 -dc | dd of=${t} ${DIRECT}`,
     ),
   ];
 }

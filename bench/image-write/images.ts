@@ -20,11 +20,10 @@ const run = promisify(execFile);
 /** How much of each image is files; the rest reads as zeros, as on most images that are made to be copied. */
 const USED_SHARE = 0.45;
 
-/** In bytes: the big image (zst, qcow2, raw, chunked), the unit of the scaling rows (also gz) and the small one (xz, bz2). */
+/** In bytes: the big image (zst, qcow2, raw, chunked) and the unit of the scaling rows (also gz, xz, bz2). */
 export interface ImageSizes {
   big: number;
   unit: number;
-  small: number;
 }
 
 /**
@@ -36,7 +35,6 @@ export async function makeImages(folder: string, sizes: ImageSizes): Promise<voi
   const wanted = JSON.stringify(sizes);
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
   makeDisk(join(folder, 'disk.raw'), sizes.big);
-  makeDisk(join(folder, 'small.raw'), sizes.small);
   makeDisk(join(folder, 'unit.raw'), sizes.unit);
   const sh = (script: string) => run('bash', ['-c', script], { cwd: folder });
   await Promise.all([
@@ -48,7 +46,7 @@ export async function makeImages(folder: string, sizes: ImageSizes): Promise<voi
     // published qcow2 images are compressed
     sh('qemu-img convert -c -O qcow2 disk.raw disk.qcow2'),
     sh('bmaptool create disk.raw -o disk.bmap'),
-    sh('xz -kf -1 -T2 small.raw; lbzip2 -kf small.raw'),
+    sh('xz -kf -1 -T2 unit.raw; lbzip2 -kf unit.raw'),
     index(folder, 'disk.raw', 'chunked.zst'),
   ]);
   writeFileSync(stamp, wanted);

@@ -10,6 +10,7 @@ const FUNCTIONS = {
   inflateEnd: { arguments: ['buffer'], return: 'int32' },
   inflateInit2_: { arguments: ['buffer', 'int32', 'pointer', 'int32'], return: 'int32' },
   inflateReset: { arguments: ['buffer'], return: 'int32' },
+  madvise: { arguments: ['pointer', 'uint64', 'int32'], return: 'int32' },
   pipe2: { arguments: ['buffer', 'int32'], return: 'int32' },
   write: { arguments: ['int32', 'buffer', 'uint64'], return: 'int64' },
   zlibVersion: { arguments: [], return: 'pointer' },
