@@ -1,8 +1,9 @@
 import { defineConfig } from 'vitest/config';
+import LongestFirst from './test/longest-first.ts';
 
 // Three kinds of test, told apart by the file name, run in this order:
 //   *.test.ts              unit: no root, no devices, whole set under a minute
-//   *.integration.test.ts  real sockets, loop devices, network namespaces; root; one file at a time
+//   *.integration.test.ts  real sockets, loop devices, network namespaces; root; two files at a time
 //   *.qemu.test.ts         boots virtual machines, each busy on one core; two files at a time
 // Real devices and machines share two cores with whatever else runs: what misses a deadline is tried once more, and the
 // report says so. What fails twice is broken.
@@ -10,6 +11,7 @@ const retry = 1;
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     reporters: ['default', './test/closing-line.ts'],
     projects: [
       {
@@ -27,8 +29,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 300_000,
           sequence: { groupOrder: 1 },
-          fileParallelism: false,
-          maxWorkers: 1,
+          maxWorkers: 2,
           retry,
         },
       },

@@ -201,7 +201,7 @@ describe('cexec', () => {
       CMD_LINE: 'sleep 4545',
     });
     await expect.poll(() => pidsOf('^sleep 4545'), { timeout: 10_000 }).toHaveLength(1);
-    const [pid] = await pidsOf('action cexec');
+    const { stdout: pid } = await execa('pgrep', ['-P', String(process.pid), '-f', 'action cexec']);
     process.kill(Number(pid), 'SIGKILL');
     expect(await running).toMatchObject({ status: 'failed', error: { code: 'KND_ACTION_DIED' } });
     expect(await mountsOf(disk.device)).toEqual([]);

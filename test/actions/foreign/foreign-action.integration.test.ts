@@ -2,17 +2,24 @@ import { execFileSync } from 'node:child_process';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type RunActionContext, runAction } from '../../../actions/run-action.ts';
 import type { ActionEvent } from '../../../protocol/action-events.ts';
 import { makeCertificate } from '../registry/test-certificate.ts';
 import { type TestLayer, testRegistry } from '../registry/test-registry.ts';
 
 let stateDirectory: string;
+/** Where images are unpacked: a folder of our own, as other test files run at the same time. */
+let unpacked: string;
 beforeAll(async () => {
   stateDirectory = await mkdtemp(path.join(tmpdir(), 'kindling-state-'));
+  unpacked = await mkdtemp(path.join(tmpdir(), 'kindling-unpacked-'));
+  vi.stubEnv('TMPDIR', unpacked);
 });
-afterAll(() => rm(stateDirectory, { recursive: true }));
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  for (const folder of [stateDirectory, unpacked]) await rm(folder, { recursive: true });
+});
 
 const base: TestLayer = { 'removed-later': 'x', 'opaque/old': 'x' };
 
@@ -38,12 +45,11 @@ async function runImage(image: string, variables: Record<string, string>, contex
 
 /** What unpacked images lie around, also those of runs that were killed. */
 async function bundles(): Promise<string[]> {
-  return (await readdir(tmpdir())).filter((name) => name.startsWith('kindling-container-')).sort();
+  return (await readdir(unpacked)).filter((name) => name.startsWith('kindling-container-'));
 }
 
 describe('an image that is no action of ours', () => {
   it('is pulled, unpacked layer by layer, and run with its variables and command', async () => {
-    const before = await bundles();
     using registry = await testRegistry({
       layers: [
         busyboxLayer(),
@@ -61,7 +67,7 @@ describe('an image that is no action of ours', () => {
     expect(lines).toEqual(expect.arrayContaining(['A=mine B=image', 'new', 'devices']));
     expect(lines).not.toContain('removed-later');
     expect(lines).not.toContain('old');
-    expect(await bundles()).toEqual(before);
+    expect(await bundles()).toEqual([]);
   });
 
   it('that fails, fails with its exit code', async () => {
@@ -77,7 +83,6 @@ describe('an image that is no action of ours', () => {
   });
 
   it('that runs too long is killed and removed', async () => {
-    const before = await bundles();
     using registry = await testRegistry({
       layers: [busyboxLayer()],
       config: { Entrypoint: ['/bin/sleep', '4646'] },
@@ -86,7 +91,7 @@ describe('an image that is no action of ours', () => {
     expect(outcome).toMatchObject({ status: 'timeout' });
     expect(execFileSync('sh', ['-c', 'pgrep -f "^/bin/sleep 4646" || true']).toString()).toBe('');
     expect(execFileSync('crun', ['list', '-q']).toString()).not.toContain('kindling-');
-    expect(await bundles()).toEqual(before);
+    expect(await bundles()).toEqual([]);
   });
 
   it('that asks for a reboot by /worker/reboot gets one, after the report', async () => {
