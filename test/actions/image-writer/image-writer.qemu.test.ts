@@ -1,6 +1,4 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -11,6 +9,7 @@ import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
 import { indexImage } from '../../../orchestrator-stub/images/index-image.ts';
 import { decodeManifest } from '../../../protocol/image-manifest.ts';
 import { MicroOsShell } from '../micro-os-shell.ts';
+import { PiecewiseServer } from './piecewise-server.ts';
 import { encodeImage, makeDiskImage, seededRandom } from './test-image.ts';
 
 const MIB = 1024 * 1024;
@@ -27,45 +26,21 @@ const FORMATS = ['raw', 'iso', 'gz', 'bz2', 'xz', 'zst', 'qcow2', 'chunked'] as 
 const JOURNAL_SLOTS = [256 * 1024, 640 * 1024];
 
 let folder: string;
-let server: Server;
+let server: PiecewiseServer;
 let url: string;
 let machine: Machine;
 let shell: MicroOsShell;
-const files = new Map<string, Buffer>();
-let served = 0;
-/** The server stands still after so many bytes, so that the plug can be pulled in the middle. */
-let holdAt = Number.POSITIVE_INFINITY;
 
 /** A node with 512 MB and a disk on each bus, in the Micro-OS with a shell; the host's server is 10.0.2.2. */
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'kindling-qemu-image-'));
-  await addChunked('/disk.chunked', RAW);
-  await addChunked('/large.chunked', LARGE);
+  server = await PiecewiseServer.start(64 * 1024);
+  await addChunked('disk.chunked', RAW);
+  await addChunked('large.chunked', LARGE);
   for (const format of FORMATS) {
-    if (format !== 'chunked') files.set(`/disk.${format}`, encodeImage(imageOf(format), format));
+    if (format !== 'chunked') server.files.set(`disk.${format}`, encodeImage(imageOf(format), format));
   }
-  server = createServer((request, response) => {
-    const bytes = files.get(request.url ?? '');
-    if (!bytes) return void response.writeHead(404).end();
-    const range = /bytes=(\d+)-(\d*)/.exec(request.headers.range ?? '');
-    const start = range ? Number(range[1]) : 0;
-    const end = range?.[2] ? Number(range[2]) + 1 : bytes.length;
-    response.writeHead(range ? 206 : 200, {
-      'accept-ranges': 'bytes',
-      'content-length': end - start,
-      ...(range ? { 'content-range': `bytes ${start}-${end - 1}/${bytes.length}` } : {}),
-    });
-    const send = (at: number) => {
-      if (at >= end || response.destroyed) return void response.end();
-      if (served >= holdAt) return;
-      const piece = bytes.subarray(at, Math.min(at + 65_536, end));
-      served += piece.length;
-      response.write(piece, () => send(at + piece.length));
-    };
-    send(start);
-  }).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  url = `http://10.0.2.2:${(server.address() as AddressInfo).port}`;
+  url = `http://10.0.2.2:${server.port}`;
   machine = await bootMachine({
     name: 'image writer on every bus',
     memoryMb: 512,
@@ -77,17 +52,16 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await machine?.[Symbol.asyncDispose]();
-  server?.closeAllConnections();
-  server?.close();
+  await server?.close();
   rmSync(folder, { recursive: true });
 });
 
-async function addChunked(path: string, raw: Buffer): Promise<void> {
+async function addChunked(name: string, raw: Buffer): Promise<void> {
   const file = join(folder, 'raw');
   writeFileSync(file, raw);
   const { manifest } = await indexImage(file, `${file}.zst`, { chunkSize: MIB, level: 1 });
-  files.set(path, readFileSync(`${file}.zst`));
-  files.set(`${path}.manifest`, Buffer.from(manifest));
+  server.files.set(name, readFileSync(`${file}.zst`));
+  server.files.set(`${name}.manifest`, Buffer.from(manifest));
 }
 
 /** ISO 9660 in a disk with a partition table, as installers are made. */
@@ -145,7 +119,7 @@ test('everything together, the waiting agent and the one that writes, stays belo
 
 /** Whether the journal on the disk names at least one finished chunk, so that there is something to go on with. */
 function hasProgress(disk: Buffer): boolean {
-  const { root, size, chunkSize } = decodeManifest(String(files.get('/large.chunked.manifest')));
+  const { root, size, chunkSize } = decodeManifest(String(server.files.get('large.chunked.manifest')));
   const count = Math.ceil(size / chunkSize);
   return JOURNAL_SLOTS.some((position) => {
     const journal = decodeJournal(disk.subarray(position, position + 4096), root, count);
@@ -161,10 +135,11 @@ test.each(BUSES)(
     timeout: 900_000,
   },
   async (bus) => {
-    const length = files.get('/large.chunked')?.length ?? 0;
-    holdAt = served + length * (0.3 + cutPoint() * 0.6);
+    const length = server.lengthOf('large.chunked');
+    const holdAt = server.served() + length * (0.3 + cutPoint() * 0.6);
+    server.fateOf = () => (server.served() >= holdAt ? 'hold' : 'send');
     const running = write('large.chunked', bus).catch(() => undefined);
-    await waitFor(() => (served >= holdAt ? true : undefined), {
+    await waitFor(() => (server.served() >= holdAt ? true : undefined), {
       name: 'the seeded point',
       timeoutMs: 280_000,
     });
@@ -178,14 +153,14 @@ test.each(BUSES)(
     expect(cut.subarray(0, 1024).every((byte) => byte === 0)).toBe(true);
     expect(cut.subarray(-512).includes('EFI PART')).toBe(false);
 
-    holdAt = Number.POSITIVE_INFINITY;
+    server.fateOf = () => 'send';
     await machine.powerOn();
     shell = await waitForShell();
-    const before = served;
+    const before = server.served();
     const { output, exitCode } = await write('large.chunked', bus);
     expect(output).toContain('going on where an interrupted write of this image stopped');
     expect(exitCode).toBe(0);
     expect((await diskOf(bus)).equals(LARGE)).toBe(true);
-    expect(served - before).toBeLessThan(length);
+    expect(server.served() - before).toBeLessThan(length);
   },
 );
