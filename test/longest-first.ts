@@ -8,14 +8,19 @@ const LONGEST = [
   'orchestrator-stub/cli/demo/demo.qemu.test.ts',
   'provisioning/first-boot-panics.qemu.test.ts',
   'actions/microvisor/encryption.qemu.test.ts',
+  'provisioning/immutable.qemu.test.ts',
+  'actions/ubuntu/encryption.qemu.test.ts',
   'orchestrator-stub/pxe/secure-boot.qemu.test.ts',
   'actions/disks.qemu.test.ts',
   'orchestrator-stub/pxe/network-boot.qemu.test.ts',
   'actions/templates.qemu.test.ts',
   'actions/erase/leftovers.qemu.test.ts',
-  'initrd/micro-os/micro-os.integration.test.ts',
   'actions/image-writer/kill-matrix.integration.test.ts',
+  'actions/tinkerbell-actions.integration.test.ts',
+  'initrd/micro-os/micro-os.integration.test.ts',
+  'actions/image-writer/chunked-images.integration.test.ts',
   'actions/image-writer/link-cuts.integration.test.ts',
+  'provisioning/neighbours.integration.test.ts',
 ];
 
 /** Runs the long files first, so that the workers end together; vitest itself knows the times only after a first run. */

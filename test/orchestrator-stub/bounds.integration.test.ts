@@ -28,7 +28,9 @@ const machine = (index: number) => ({
 const discover = (index: number) =>
   running.api('POST', '/api/v1/discovery', { json: machine(index), token: null });
 const names = async () =>
-  (await running.api('GET', '/api/v1/nodes')).body.nodes.map((node: { mac: string }) => node.mac.slice(-2));
+  (await running.api('GET', '/api/v1/nodes')).body.nodes
+    .map((node: { mac: string }) => node.mac.slice(-2))
+    .sort();
 const site = (json: unknown) => running.api('PATCH', '/api/v1/site', { json });
 
 describe('machines nobody registered', () => {

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, it } from 'vitest';
@@ -32,6 +32,7 @@ const withoutCipher: Run = async (program, args, options) => {
   if (args[0] === 'open') {
     const offset = ['--offset', String(LUKS_HEADER_BYTES)];
     const { stdout } = await execa('losetup', ['--find', '--show', ...offset, args.at(-2) ?? '']);
+    await mkdir('/dev/mapper', { recursive: true });
     await symlink(stdout, mapped(last));
   }
   if (args[0] === 'close') {
