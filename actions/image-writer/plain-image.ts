@@ -131,6 +131,7 @@ export class PlainImageWrite {
       // whichever side failed, the other one stops before the disk is let go
       this.#abort.abort(thrown);
       this.#ring.abort();
+      this.#external?.kill(); // it may wait for a reader that has gone
       await download.catch(() => {});
       throw thrown;
     }
