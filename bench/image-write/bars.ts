@@ -65,9 +65,9 @@ export function judge(results: readonly CaseResult[], extras: Extras | undefined
 }
 
 function judgeExtras({ ceiling, scaling, delta, neighbours }: Extras, chunkedSeconds: number): Bar[] {
-  const { download, decompress, write } = ceiling;
+  const { download, decompress, write, together } = ceiling;
   const share = Math.max(download, decompress, write) / chunkedSeconds;
-  const stages = `download ${download.toFixed(2)} s, decompress ${decompress.toFixed(2)} s, write ${write.toFixed(2)} s`;
+  const stages = `download ${download.toFixed(2)} s, decompress ${decompress.toFixed(2)} s, write ${write.toFixed(2)} s; all three on these cores ${together.toFixed(2)} s`;
   const [one, four, eight] = scaling;
   const growth = one && eight ? eight.run.wallSeconds / one.run.wallSeconds : Number.NaN;
   const memory = one && eight ? eight.run.peakRssMb - one.run.peakRssMb : Number.NaN;

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { measure, median } from './measure.ts';
 import type { Workspace } from './workspace.ts';
@@ -7,12 +8,21 @@ export interface Ceiling {
   download: number;
   decompress: number;
   write: number;
+  /** The stages share the cores: all the work of the three, divided by their number. */
+  together: number;
+}
+
+const STAGES = ['download', 'decompress', 'write'] as const;
+type Stage = (typeof STAGES)[number];
+interface StageRun {
+  wall: number;
+  busy: number;
 }
 
 /** How fast each stage is alone, in the same rounds as the writers: no writer can be faster than the slowest. */
 export class CeilingRounds {
   readonly #workspace: Workspace;
-  readonly #runs = { download: [] as number[], decompress: [] as number[], write: [] as number[] };
+  readonly #runs: Record<Stage, StageRun[]> = { download: [], decompress: [], write: [] };
 
   constructor(workspace: Workspace) {
     this.#workspace = workspace;
@@ -21,20 +31,31 @@ export class CeilingRounds {
   async measureOnce(): Promise<void> {
     const { url, folder, sizes, freshTarget } = this.#workspace;
     const blob = join(folder, 'chunked.zst');
-    this.#runs.download.push((await measure(`curl -sf ${url}/chunked.zst -o /dev/null`)).wallSeconds);
+    await this.#add('download', `curl -sf ${url}/chunked.zst -o /dev/null`);
     // all cores: two processes, each with every frame, so half of their time is what two threads would need
-    const decompress = await measure(`(zstd -qdc ${blob} > /dev/null & zstd -qdc ${blob} > /dev/null; wait)`);
-    this.#runs.decompress.push(decompress.wallSeconds / 2);
+    const twice = `(zstd -qdc ${blob} > /dev/null & zstd -qdc ${blob} > /dev/null; wait)`;
+    await this.#add('decompress', twice, 2);
     // what holds data is written, from memory; the zeros are not
     const target = freshTarget(sizes.big);
-    const write = await measure(
+    await this.#add(
+      'write',
       `dd if=${folder}/disk.raw of=${target} bs=4M oflag=direct conv=fsync,sparse status=none`,
     );
-    this.#runs.write.push(write.wallSeconds);
   }
 
   get result(): Ceiling {
-    const { download, decompress, write } = this.#runs;
-    return { download: median(download), decompress: median(decompress), write: median(write) };
+    const figure = (stage: Stage, name: keyof StageRun) => median(this.#runs[stage].map((run) => run[name]));
+    const busy = STAGES.reduce((sum, stage) => sum + figure(stage, 'busy'), 0);
+    return {
+      download: figure('download', 'wall'),
+      decompress: figure('decompress', 'wall'),
+      write: figure('write', 'wall'),
+      together: busy / availableParallelism(),
+    };
+  }
+
+  async #add(stage: Stage, command: string, times = 1): Promise<void> {
+    const { wallSeconds, busySeconds } = await measure(command);
+    this.#runs[stage].push({ wall: wallSeconds / times, busy: busySeconds / times });
   }
 }
