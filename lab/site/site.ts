@@ -2,12 +2,11 @@ import { copyFileSync, linkSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureMicroOs } from '../../initrd/index.ts';
 import { ensureIpxe } from '../../ipxe/debian-ipxe.ts';
-import { KindlingError } from '../../protocol/error.ts';
 import type { Bridge } from '../qemu/network.ts';
 import { makeFolder, removeFolder } from '../qemu/processes.ts';
+import { MACHINES_BOOT, runKindling, startKindling } from './kindling.ts';
 import { forwardPort } from './port-forward.ts';
 
-const CLI = join(import.meta.dirname, '../../orchestrator-stub/cli/main.ts');
 const PORT = 8080;
 
 /** A whole site on a bridge: `kindling serve --pxe` beside the customer's own dnsmasq, which gives the addresses. */
@@ -40,21 +39,11 @@ export async function startSite(bridge: Bridge, options: SiteOptions = {}): Prom
   const microOs = await ensureMicroOs('minimal');
   await ensureIpxe(); // here, because the site's own network does not reach Debian's mirror
 
-  let log = '';
-  const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
   const serve = [
     ...['serve', '--plain', '--plain-port', String(PORT), '--host', bridge.hostAddress, '--state', state],
     ...['--pxe', bridge.name, '--micro-os', microOs.folder, ...(options.serve ?? [])],
   ];
-  const node = [process.execPath, '--disable-warning=ExperimentalWarning'];
-  const server = bridge.namespace.start('env', [...node, CLI, ...serve], (text) => {
-    log += text;
-    if (log.includes('machines boot from')) resolve();
-  });
-  server.on('close', () =>
-    reject(new KindlingError('KND_UNEXPECTED', `kindling serve ended: ${log.trim()}`)),
-  );
-  await ready;
+  const { log } = await startKindling(bridge.namespace, serve, MACHINES_BOOT);
   await startCustomersDhcp(bridge, options.leases ?? new Map());
   const forward = await forwardPort(bridge.namespace, { address: bridge.hostAddress, port: PORT });
 
@@ -62,11 +51,8 @@ export async function startSite(bridge: Bridge, options: SiteOptions = {}): Prom
   return {
     url,
     urlFromHost: `http://127.0.0.1:${forward.port}`,
-    log: () => log,
-    kindling: async (...args) => {
-      const { stdout } = await bridge.namespace.run('env', [...node, CLI, ...args, '--state', state]);
-      return stdout;
-    },
+    log,
+    kindling: (...args) => runKindling(bridge.namespace, [...args, '--state', state]),
     publish: (name, file) => {
       linkOrCopy(file, join(stack, name));
       return `${url}/tink-stack/${name}`;

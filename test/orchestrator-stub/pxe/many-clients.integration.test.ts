@@ -5,8 +5,8 @@ import { expect, it } from 'vitest';
 import { ensureMicroOs } from '../../../initrd/index.ts';
 import { createTestNetwork } from '../../../lab/qemu/network.ts';
 import { makeFolder, removeFolder } from '../../../lab/qemu/processes.ts';
+import { MACHINES_BOOT, startKindling } from '../../../lab/site/kindling.ts';
 
-const CLI = join(import.meta.dirname, '../../../orchestrator-stub/cli/main.ts');
 const CLIENTS = join(import.meta.dirname, 'boot-clients-program.ts');
 const NODE = [process.execPath, '--disable-warning=ExperimentalWarning'];
 const NAMESPACES = 4;
@@ -31,20 +31,13 @@ it('200 machines that are switched on at once all get their address, iPXE, scrip
     reservations,
     JSON.stringify(groups.flat().map((client) => ({ ...client, subnetMask: '255.255.255.0' }))),
   );
-  let log = '';
-  const ready = Promise.withResolvers<void>();
   const state = join(folder, 'state');
   const serve = [
     ...['serve', '--plain', '--plain-port', '8080', '--host', bridge.hostAddress, '--state', state],
     ...['--pxe', bridge.name, '--pxe-mode', 'reservation', '--reservations', reservations],
     ...['--micro-os', (await ensureMicroOs('minimal')).folder],
   ];
-  const server = bridge.namespace.start('env', [...NODE, CLI, ...serve], (text) => {
-    log += text;
-    if (log.includes('machines boot from')) ready.resolve();
-  });
-  server.on('close', () => ready.reject(new Error(`kindling serve ended: ${log}`)));
-  await ready.promise;
+  await startKindling(bridge.namespace, serve, MACHINES_BOOT);
   // A small Micro-OS: what is tested is how many, not how much.
   for (const name of ['vmlinuz-x86_64', 'initramfs-x86_64'])
     writeFileSync(join(state, 'tink-stack', name), randomBytes(500_000));

@@ -1,10 +1,8 @@
-import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { ensureMicroOs } from '../../../initrd/index.ts';
 import type { Bridge } from '../../../lab/qemu/network.ts';
 import { kill, makeFolder, removeFolder } from '../../../lab/qemu/processes.ts';
-
-const CLI = join(import.meta.dirname, '../../../orchestrator-stub/cli/main.ts');
+import { MACHINES_BOOT, runKindling, type Serving, startKindling } from '../../../lab/site/kindling.ts';
 
 /** A site as a customer would run it: `kindling serve --pxe` with TLS, beside the customer's own dnsmasq. */
 export interface TlsSite extends Disposable {
@@ -23,21 +21,13 @@ export async function startTlsSite(bridge: Bridge, ...flags: string[]): Promise<
   const folder = makeFolder('site');
   const state = join(folder, 'state');
   const microOs = await ensureMicroOs('minimal');
-  let server: ChildProcess | undefined;
+  let server: Serving | undefined;
   const start = async () => {
-    let log = '';
-    const ready = Promise.withResolvers<void>();
     const serve = ['serve', '--plain-port', '8080', '--host', bridge.hostAddress, '--state', state];
     const boot = ['--pxe', bridge.name, '--micro-os', microOs.folder, ...flags];
-    server = bridge.namespace.start(process.execPath, [CLI, ...serve, ...boot], (text) => {
-      log += text;
-      if (log.includes('machines boot from')) ready.resolve();
-    });
-    server.once('close', () => ready.reject(new Error(`kindling serve ended: ${log}`)));
-    await ready.promise;
+    server = await startKindling(bridge.namespace, [...serve, ...boot], MACHINES_BOOT);
   };
-  const kindling = async (...args: string[]) =>
-    (await bridge.namespace.run(process.execPath, [CLI, ...args, '--state', state])).stdout;
+  const kindling = (...args: string[]) => runKindling(bridge.namespace, [...args, '--state', state]);
   await start();
   const customer = await bridge.addHost(2);
   await customer.startDnsmasq([`dhcp-range=${bridge.address(100)},${bridge.address(150)},255.255.255.0,1h`]);
@@ -51,7 +41,7 @@ export async function startTlsSite(bridge: Bridge, ...flags: string[]): Promise<
     },
     start,
     stop: async () => {
-      if (server) await kill(server);
+      if (server) await kill(server.process);
     },
     [Symbol.dispose]: () => removeFolder(folder),
   };
