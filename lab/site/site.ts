@@ -2,12 +2,15 @@ import { copyFileSync, linkSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureMicroOs } from '../../initrd/index.ts';
 import { ensureIpxe } from '../../ipxe/debian-ipxe.ts';
+import { openOperatorToken } from '../../orchestrator-stub/site/operator-token.ts';
+import { KindlingError } from '../../protocol/error.ts';
 import type { Bridge } from '../qemu/network.ts';
 import { makeFolder, removeFolder } from '../qemu/processes.ts';
 import { MACHINES_BOOT, runKindling, startKindling } from './kindling.ts';
 import { forwardPort } from './port-forward.ts';
 
 const PORT = 8080;
+const TLS_PORT = 8443;
 
 /** A whole site on a bridge: `kindling serve --pxe` beside the customer's own dnsmasq, which gives the addresses. */
 export interface Site extends Disposable {
@@ -15,6 +18,10 @@ export interface Site extends Disposable {
   url: string;
   /** The orchestrator as this host reaches it. */
   urlFromHost: string;
+  /** What a caller of its API needs; undefined where it asks for none. */
+  operatorToken: string | undefined;
+  /** What firmware enrols: PK, KEK, db, and the CA for HTTPS boot. */
+  keysFolder: string;
   /** Runs `kindling …` against the orchestrator and gives what it prints. */
   kindling: (...args: string[]) => Promise<string>;
   /** Serves a file below /tink-stack/; gives its address for the nodes. */
@@ -27,8 +34,8 @@ export interface Site extends Disposable {
 export interface SiteOptions {
   /** Nodes that are to have the same address from firmware to installed system: MAC → last part of the address. */
   leases?: ReadonlyMap<string, number>;
-  /** Further arguments of `kindling serve`. */
-  serve?: readonly string[];
+  /** Everything over TLS from the firmware on, which knows the site's CA; without it nothing is. */
+  httpsBoot?: boolean;
 }
 
 export async function startSite(bridge: Bridge, options: SiteOptions = {}): Promise<Site> {
@@ -40,16 +47,21 @@ export async function startSite(bridge: Bridge, options: SiteOptions = {}): Prom
   await ensureIpxe(); // here, because the site's own network does not reach Debian's mirror
 
   const serve = [
-    ...['serve', '--plain', '--plain-port', String(PORT), '--host', bridge.hostAddress, '--state', state],
-    ...['--pxe', bridge.name, '--micro-os', microOs.folder, ...(options.serve ?? [])],
+    ...['serve', '--plain-port', String(PORT), '--host', bridge.hostAddress, '--state', state],
+    ...(options.httpsBoot ? ['--port', String(TLS_PORT), '--https-boot'] : ['--plain']),
+    ...['--pxe', bridge.name, '--micro-os', microOs.folder],
   ];
   const { log } = await startKindling(bridge.namespace, serve, MACHINES_BOOT);
   await startCustomersDhcp(bridge, options.leases ?? new Map());
   const forward = await forwardPort(bridge.namespace, { address: bridge.hostAddress, port: PORT });
 
-  const url = `http://${bridge.hostAddress}:${PORT}`;
+  const url = options.httpsBoot
+    ? `https://${bridge.hostAddress}:${TLS_PORT}`
+    : `http://${bridge.hostAddress}:${PORT}`;
   return {
     url,
+    operatorToken: options.httpsBoot ? openOperatorToken(state) : undefined,
+    keysFolder: join(stack, 'keys'),
     urlFromHost: `http://127.0.0.1:${forward.port}`,
     log,
     kindling: (...args) => runKindling(bridge.namespace, [...args, '--state', state]),

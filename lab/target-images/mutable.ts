@@ -3,33 +3,47 @@ import { join } from 'node:path';
 import { cached, hashOfFile } from '../../initrd/build-cache.ts';
 import { runTool } from '../../initrd/build-tool.ts';
 import { resolvePackages, unpackPackage } from '../../initrd/debian/packages.ts';
+import type { SigningKey } from '../../initrd/micro-os/sign-efi.ts';
 import { step } from '../../setup/step.ts';
 import { EPOCH_SECONDS, ensureDebianRoot } from './debian-root.ts';
 import { type BiosLoader, makeDiskImage } from './disk-image.ts';
 import { publishable, type TargetImage, targetImageIn } from './image-file.ts';
 import { writeUnifiedKernel } from './unified-kernel.ts';
+import { ensureVendorKey, signAsVendor } from './vendor.ts';
 
 const ROOT_UUID = '6b696e64-6c69-4e67-a000-000000000001';
 const KERNEL_COMMAND_LINE = `root=UUID=${ROOT_UUID} ro panic=10 console=tty0 console=ttyS0 net.ifnames=0 no_timer_check mitigations=off apparmor=0 audit=0`;
 const SYSLINUX_MENU = `DEFAULT debian\nLABEL debian\n  LINUX /vmlinuz\n  INITRD /initrd.img\n  APPEND ${KERNEL_COMMAND_LINE}\n`;
 const ESP_MIB = 48;
 const ROOT_MIB = 480;
-const OUR_SOURCES = ['debian-root.ts', 'disk-image.ts', 'image-file.ts', 'mutable.ts', 'unified-kernel.ts'];
+const OUR_SOURCES = [
+  'debian-root.ts',
+  'disk-image.ts',
+  'image-file.ts',
+  'mutable.ts',
+  'unified-kernel.ts',
+  'vendor.ts',
+];
 
 /**
- * A mutable Debian (systemd, real cloud-init, ext4 «rootfs») as a disk image that boots under UEFI and BIOS. The partitions are numbered as in
+ * A mutable Debian (systemd, real cloud-init, ext4 «rootfs») as a disk image that boots under UEFI, with Secure Boot too, and BIOS. The partitions are numbered as in
  * Ubuntu's cloud images: 15 is the ESP, 1 the root, which comes last so that it can grow. Cached.
  */
 export async function ensureMutableTarget(): Promise<TargetImage> {
-  const rootTar = await ensureDebianRoot();
+  const [rootTar, vendor] = [await ensureDebianRoot(), await ensureVendorKey()];
+  const signer = await hashOfFile(vendor.certificate);
   const sources = await Promise.all(OUR_SOURCES.map((name) => hashOfFile(join(import.meta.dirname, name))));
-  const folder = await cached('target-mutable', { rootTar, sources }, (target) =>
-    step('target image «mutable Debian»', (say) => build(target, rootTar, say)),
+  const folder = await cached('target-mutable', { rootTar, signer, sources }, (target) =>
+    step('target image «mutable Debian»', (say) => build(target, { rootTar, vendor }, say)),
   );
   return targetImageIn(folder);
 }
 
-async function build(target: string, rootTar: string, say: (progress: string) => void): Promise<void> {
+async function build(
+  target: string,
+  { rootTar, vendor }: { rootTar: string; vendor: SigningKey },
+  say: (progress: string) => void,
+): Promise<void> {
   const root = join(target, 'root');
   await mkdir(root);
   say('unpacking');
@@ -45,7 +59,7 @@ async function build(target: string, rootTar: string, say: (progress: string) =>
     commandLine: KERNEL_COMMAND_LINE,
     initramfs: await readFile(join(root, 'boot/initrd.img')),
   });
-  await utimes(uki, EPOCH_SECONDS, EPOCH_SECONDS);
+  await signAsVendor(uki, vendor);
 
   const menu = join(target, 'syslinux.cfg');
   await writeFile(menu, SYSLINUX_MENU);

@@ -23,7 +23,7 @@ export async function writeUnifiedKernel(
 }
 
 /** A file of Debian's package systemd-boot-efi: the stub, or systemd-boot itself. */
-async function systemdBootFile(name: string): Promise<string> {
+export async function systemdBootFile(name: string): Promise<string> {
   const [bootPackage] = await resolvePackages(['systemd-boot-efi']);
   if (!bootPackage) throw new Error('resolvePackages gives what it is asked for');
   return join(await unpackPackage(bootPackage), FOLDER, name);

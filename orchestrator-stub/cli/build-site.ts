@@ -4,6 +4,7 @@ import { KindlingError } from '../../protocol/error.ts';
 import type { BootFilesRequest } from '../curation/boot-files.ts';
 import { ROTATABLE, type Rotatable } from '../curation/site-keys.ts';
 import { publicArchiveKeys } from '../site/archive-key.ts';
+import { trustVendor } from '../site/secure-boot-keys.ts';
 import { defaultStateFolder } from '../site/state-folder.ts';
 
 interface SiteOptions {
@@ -24,6 +25,7 @@ interface SiteOptions {
   rotate?: Rotatable;
   endOverlap?: Rotatable;
   usbImage?: string;
+  vendorCertificate: string[];
 }
 
 const collect = (value: string, previous: string[]) => [...previous, value];
@@ -65,6 +67,12 @@ export function defineBuildSite(site: Command): void {
         ROTATABLE,
       ),
     )
+    .option(
+      '--vendor-certificate <file>',
+      'for Secure Boot: who signs the systems that are installed, for db; kept; may be repeated',
+      collect,
+      [],
+    )
     .option('--usb-image <file>', 'also an image of a USB stick that boots from this site')
     .action(buildSite);
 }
@@ -81,6 +89,7 @@ async function buildSite(options: SiteOptions): Promise<void> {
   const request = await requestOf(options);
   if (options.rotate) await rotateKey(options.state, options.rotate);
   if (options.endOverlap) forgetPreviousKey(options.state, options.endOverlap);
+  for (const file of options.vendorCertificate) trustVendor(options.state, file);
   const keys = await openSiteKeys(options.state, options.name);
   saveRequest(options.state, request);
   await prepareBootFiles(request, keys);

@@ -4,6 +4,9 @@ import type { Command } from 'commander';
 export function defineDemo(command: Command): void {
   command
     .option('--nodes <number>', 'how many virtual nodes, at the same time', '1')
+    .option('--immutable', 'an immutable system with dm-verity instead of a mutable Debian')
+    .option('--secure-boot', 'firmware that starts only what the site or the maker of the system signed')
+    .option('--https-boot', 'firmware that boots by HTTPS instead of PXE, with the site’s own CA')
     .option('--bios', 'nodes with a BIOS instead of UEFI firmware')
     .option('--memory <megabytes>', 'memory of each virtual node', '1024')
     .option('--keep', 'leave nodes and orchestrator running at the end, until Ctrl-C')

@@ -27,7 +27,10 @@ export function defineProfile(command: Command): void {
     .option('--sha256 <hash>', 'of the image as it is downloaded')
     .option('--immutable', 'an immutable system (template «microvisor»)')
     .option('--template <template>', 'workflow template')
-    .option('--security <feature>', 'NONE or SECURE_BOOT_AND_FULL_DISK_ENCRYPTION')
+    .option(
+      '--security <feature>',
+      'NONE, UNSPECIFIED (Secure Boot on) or SECURE_BOOT_AND_FULL_DISK_ENCRYPTION',
+    )
     .option('--default', 'make it the site’s default')
     .action(add);
   withConnection(command.command('delete <profile>').description('remove a profile')).action(remove);

@@ -33,7 +33,8 @@ export async function enrolmentFiles(
   const time = encodeTime(new Date());
   for (const name of ['PK', 'KEK', 'db'] as const) {
     const certificates = [keys[name]].flat().map(({ certificate }) => readFileSync(certificate, 'utf8'));
-    const list = encodeSignatureLists(keys.owner, certificates);
+    const vendors = name === 'db' ? keys.vendors : [];
+    const list = encodeSignatureLists(keys.owner, [...certificates, ...vendors]);
     files.set(`keys/${name}.der`, new X509Certificate(certificates[0] ?? '').raw);
     files.set(`keys/${name}.esl`, list);
     const update = `keys/${name}.auth`;

@@ -22,7 +22,7 @@ export interface NetbootEvent {
   type: 'netboot';
   /** Always empty: who the machine is comes out only when its agent runs. */
   nodeId: '';
-  step: 'dhcp' | 'tftp' | 'http';
+  step: 'dhcp' | 'tftp' | 'http' | 'https';
   /** A MAC address for DHCP, an IP address otherwise. */
   client: string;
   /** What was offered, or the file that was sent. */

@@ -38,8 +38,15 @@ export function createSiteHttpServer(parts: SiteServerParts): Server {
       ...keycloakRoutes(parts),
       eventRoute(bus),
       logIntakeRoute({ hosts, logs, bus, caller, now }),
-      staticRoute('/tink-stack', parts.artefacts, ({ client, file, bytes }) =>
-        bus.publish({ type: 'netboot', nodeId: '', step: 'http', client, what: file, bytes }),
+      staticRoute('/tink-stack', parts.artefacts, ({ client, file, bytes, isEncrypted }) =>
+        bus.publish({
+          type: 'netboot',
+          nodeId: '',
+          step: isEncrypted ? 'https' : 'http',
+          client,
+          what: file,
+          bytes,
+        }),
       ),
       staticRoute('/files-edge-orch', parts.files),
     ],

@@ -3,6 +3,7 @@ import { realpath, stat } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname, join, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { TLSSocket } from 'node:tls';
 import { KindlingError } from '../../protocol/error.ts';
 import { decideRange } from './range.ts';
 import type { RawRoute } from './route.ts';
@@ -21,7 +22,7 @@ const TYPES: Record<string, string> = {
 };
 
 /** Called when all bytes of an answer have been sent. */
-type OnSent = (sent: { client: string; file: string; bytes: number }) => void;
+type OnSent = (sent: { client: string; file: string; bytes: number; isEncrypted: boolean }) => void;
 
 /** Boot artefacts and images as plain files with ranges and ETags, so that any CDN or nginx can take over. */
 export function staticRoute(prefix: string, folders: readonly string[], onSent: OnSent = () => {}): RawRoute {
@@ -35,7 +36,9 @@ export function staticRoute(prefix: string, folders: readonly string[], onSent: 
         const file = await openInside(folder, segments);
         if (!file) continue;
         const bytes = await sendFile(request, response, file);
-        if (bytes !== undefined) onSent({ client: clientOf(request), file: segments.join('/'), bytes });
+        const isEncrypted = request.socket instanceof TLSSocket;
+        if (bytes !== undefined)
+          onSent({ client: clientOf(request), file: segments.join('/'), bytes, isEncrypted });
         return;
       }
       throw new KindlingError('KND_API_NOT_FOUND', `there is no ${prefix}/${segments.join('/')}`);

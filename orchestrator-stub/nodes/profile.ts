@@ -28,7 +28,12 @@ export const ProfileSchema = z
       .default('auto')
       .describe('auto: a URL with «.img» whose first bytes are those of qcow2 is qcow2, anything else raw'),
     imageCaCert: z.string().max(20_000).default('').describe('PEM of the CA of the image server'),
-    security: z.enum(['NONE', 'SECURE_BOOT_AND_FULL_DISK_ENCRYPTION']).default('NONE'),
+    security: z
+      .enum(['UNSPECIFIED', 'NONE', 'SECURE_BOOT_AND_FULL_DISK_ENCRYPTION'])
+      .default('NONE')
+      .describe(
+        'As EMF reads it: NONE wants Secure Boot off, the others on; UNSPECIFIED does so without encryption',
+      ),
     lvmSizeGb: z.number().int().min(0).max(100_000).default(0),
     kernelVersion: z.string().max(100).default(''),
     skipKernelUpgrade: z.boolean().default(false),

@@ -1,14 +1,15 @@
-import { randomUUID } from 'node:crypto';
-import { renameSync, rmSync } from 'node:fs';
+import { randomUUID, X509Certificate } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SigningKey } from '../../initrd/micro-os/sign-efi.ts';
+import { KindlingError } from '../../protocol/error.ts';
 import { issueCertificate } from './issue-certificate.ts';
 import { readIfPresent, writePrivate } from './state-folder.ts';
 
 /** Platform key, key exchange key, signature database: UEFI 2.10, 32.3. */
 export type SecureBootKeyName = 'PK' | 'KEK' | 'db';
 
-/** The site's Secure Boot keys. Firmware that has these three enrolled starts what the site signed, and nothing else. */
+/** The site's Secure Boot keys. Firmware that has these enrolled starts what the site or one of its vendors signed, and nothing else. */
 export interface SecureBootKeys {
   /** Names the site in signature lists. */
   owner: string;
@@ -16,10 +17,13 @@ export interface SecureBootKeys {
   KEK: SigningKey;
   /** The present key, then the one before the last rotation: both sign, so machines with either one enrolled boot. */
   db: SigningKey[];
+  /** PEM of whoever signs the systems that are installed here: enrolled in db beside the site's own keys. */
+  vendors: string[];
 }
 
 const DAYS = 3650;
 const FOLDER = 'secure-boot';
+const VENDORS = 'vendors';
 
 /** The keys in the state folder; made on first use and kept, because machines have them in their firmware. */
 export async function openSecureBootKeys(stateFolder: string): Promise<SecureBootKeys> {
@@ -30,7 +34,27 @@ export async function openSecureBootKeys(stateFolder: string): Promise<SecureBoo
     PK: await openKey(folder, 'PK'),
     KEK: await openKey(folder, 'KEK'),
     db: [await openKey(folder, 'db'), ...(readIfPresent(previous.key) ? [previous] : [])],
+    vendors: readVendors(join(folder, VENDORS)),
   };
+}
+
+/** Keeps a vendor's certificate (PEM or DER) for the site's db; firmware gets it with the next enrolment. */
+export function trustVendor(stateFolder: string, file: string): void {
+  let certificate: X509Certificate;
+  try {
+    certificate = new X509Certificate(readFileSync(file));
+  } catch (cause) {
+    throw new KindlingError('KND_USAGE', `${file} is no certificate`, { cause });
+  }
+  const name = certificate.fingerprint256.replaceAll(':', '').toLowerCase().slice(0, 16);
+  writePrivate(join(stateFolder, FOLDER, VENDORS, `${name}.crt`), certificate.toString());
+}
+
+function readVendors(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .toSorted()
+    .map((name) => readFileSync(join(folder, name), 'utf8'));
 }
 
 /** A new db key, for which machines are to be enrolled; PK and KEK stay, so db.auth is accepted without a visit. */

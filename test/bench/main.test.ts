@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { readRun } from '../../bench/demo.ts';
+import { promiseFor, readRun } from '../../bench/demo.ts';
 import { formatResult, formatTable } from '../../bench/format-result.ts';
 
 function bench(...args: string[]) {
@@ -51,6 +51,14 @@ describe('the demo benchmark', () => {
       ],
       reportS: 100,
     });
+  });
+
+  it.each([
+    [[], 240],
+    [['--secure-boot'], 300],
+    [['--nodes', '3'], undefined],
+  ])('judges the runs that promise a time: %j', (args, limitS) => {
+    expect(promiseFor(args).limitS).toBe(limitS);
   });
 });
 

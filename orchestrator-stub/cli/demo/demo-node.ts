@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { MachineSpec } from '../../../lab/qemu/machine-spec.ts';
 import type { Bridge } from '../../../lab/qemu/network.ts';
 import type { DemoOptions } from './demo-options.ts';
@@ -13,6 +14,20 @@ export interface DemoNode {
 }
 
 const FIRST_HOST = 10;
+/** OVMF tries PXE before HTTP; these switch it off (OvmfPkg/README). */
+const WITHOUT_PXE = ['IPv4PXESupport', 'IPv6PXESupport'].map((name) => ({
+  name: `opt/org.tianocore/${name}`,
+  string: 'no',
+}));
+
+/** What the machines of a site share. */
+export interface Surroundings {
+  bridge: Bridge;
+  /** What a technician has put into their firmware. */
+  keysFolder: string;
+  /** Variable store with the site's Secure Boot keys; undefined: none are enrolled. */
+  enrolled: string | undefined;
+}
 
 export function describeNodes(count: number): DemoNode[] {
   return Array.from({ length: count }, (_, index) => ({
@@ -25,18 +40,32 @@ export function describeNodes(count: number): DemoNode[] {
 }
 
 /** An edge box with an empty disk that looks for something to boot: disk first, then network. */
-export function machineOf(node: DemoNode, bridge: Bridge, options: DemoOptions): MachineSpec {
+export function machineOf(
+  node: DemoNode,
+  { bridge, keysFolder, enrolled }: Surroundings,
+  options: DemoOptions,
+): MachineSpec {
   const isBios = options.firmware === 'seabios';
   return {
     name: node.name,
     firmware: options.firmware,
+    ...(enrolled === undefined ? {} : { efiVariables: { file: enrolled } }),
+    ...(options.isHttpsBoot
+      ? {
+          firmwareConfig: [
+            ...WITHOUT_PXE,
+            { name: 'etc/edk2/https/cacerts', file: join(keysFolder, 'tls-ca.esl') },
+          ],
+        }
+      : {}),
     ...(isBios ? { chipset: 'pc' as const, serialFirmware: true } : {}),
     memoryMb: options.memoryMb,
     cpus: options.nodes === 1 ? 2 : 1,
     disks: [
       {
         bus: 'nvme',
-        size: '2G',
+        // Two slots of four GiB and what belongs to them; a file with holes, so the host gives only what is written.
+        size: options.isImmutable ? '32G' : '2G',
         serial: `${node.serial}DISK`,
         ...(isBios ? { bootIndex: 1 } : {}),
       },

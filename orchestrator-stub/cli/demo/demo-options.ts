@@ -1,8 +1,13 @@
+import type { Firmware } from '../../../lab/qemu/machine-spec.ts';
 import { KindlingError } from '../../../protocol/error.ts';
 
 export interface DemoOptions {
-  firmware: 'ovmf' | 'seabios';
+  firmware: Firmware;
   nodes: number;
+  /** An immutable system with dm-verity (template «microvisor») instead of a mutable Debian («ubuntu»). */
+  isImmutable: boolean;
+  /** The firmware fetches iPXE by HTTPS and knows the site's CA; everything after it goes over TLS too. Without: PXE. */
+  isHttpsBoot: boolean;
   memoryMb: number;
   /** One JSON object per line instead of a picture for people. */
   isJson: boolean;
@@ -15,6 +20,12 @@ export interface DemoOptions {
 /** A node runs a whole Debian at the end, with cloud-init in Python. */
 const LEAST_MEMORY_MB = 512;
 const MOST_NODES = 20;
+/** Why a machine with a BIOS cannot show these. */
+const NEEDS_UEFI = [
+  { option: 'immutable', flag: '--immutable', reason: 'its loader, systemd-boot, is an EFI program' },
+  { option: 'secureBoot', flag: '--secure-boot', reason: 'a BIOS checks no signatures' },
+  { option: 'httpsBoot', flag: '--https-boot', reason: 'a BIOS boots over the network by PXE only' },
+] as const;
 
 /** Checks the options of `kindling demo`. */
 export function readDemoOptions(options: Record<string, string | boolean>): DemoOptions {
@@ -22,12 +33,17 @@ export function readDemoOptions(options: Record<string, string | boolean>): Demo
   const nodes = wholeNumber('--nodes', options['nodes'], { least: 1, most: MOST_NODES });
   const memoryMb = wholeNumber('--memory', options['memory'], { least: LEAST_MEMORY_MB, most: 65_536 });
   const picture = typeof options['picture'] === 'string' ? options['picture'] : undefined;
+  const impossible = NEEDS_UEFI.find(({ option }) => flag('bios') && flag(option));
+  if (impossible)
+    throw new KindlingError('KND_USAGE', `${impossible.flag} goes without --bios: ${impossible.reason}`);
   if (flag('json') && (flag('console') || picture !== undefined)) {
     throw new KindlingError('KND_USAGE', '--json goes with neither --console nor --picture');
   }
   return {
-    firmware: flag('bios') ? 'seabios' : 'ovmf',
+    firmware: flag('bios') ? 'seabios' : flag('secureBoot') ? 'ovmf-secure-boot' : 'ovmf',
     nodes,
+    isImmutable: flag('immutable'),
+    isHttpsBoot: flag('httpsBoot'),
     memoryMb,
     isJson: flag('json'),
     showConsole: flag('console'),

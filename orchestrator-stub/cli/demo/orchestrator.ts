@@ -4,17 +4,18 @@ import type { StubEvent } from '../../events/bus.ts';
 /** The orchestrator's API, as far as the demo uses it. */
 export class Orchestrator {
   readonly #url: string;
+  readonly #authorization: Record<string, string>;
 
-  constructor(url: string) {
+  constructor(url: string, operatorToken?: string) {
     this.#url = url;
+    this.#authorization = operatorToken ? { authorization: `Bearer ${operatorToken}` } : {};
   }
 
   async send<T>(method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown): Promise<T> {
     const response = await fetch(`${this.#url}/api/v1${path}`, {
       method,
-      ...(body === undefined
-        ? {}
-        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+      headers: { ...this.#authorization, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const answer = await response.text();
     if (!response.ok)
@@ -27,7 +28,7 @@ export class Orchestrator {
 
   /** Calls `onEvent` for every event the orchestrator tells its watchers (server-sent events), until aborted. */
   async watch(onEvent: (event: StubEvent) => void, signal: AbortSignal): Promise<void> {
-    const response = await fetch(`${this.#url}/api/v1/events`, { signal });
+    const response = await fetch(`${this.#url}/api/v1/events`, { signal, headers: this.#authorization });
     if (!response.ok || !response.body)
       throw new KindlingError('KND_UNEXPECTED', `the orchestrator tells no events: ${response.status}`);
     let text = '';

@@ -36,10 +36,8 @@ export function readStubEvent(event: StubEvent): News[] {
 
 function readNetboot({ step, what, bytes }: Extract<StubEvent, { type: 'netboot' }>): News[] {
   if (step === 'dhcp') return [{ type: 'stage', id: 'offer', detail: what }];
-  if (step === 'tftp' && /\.(efi|kpxe)$/.test(what))
-    return [{ type: 'stage', id: 'ipxe', detail: `${what}, ${megabytes(bytes)} over TFTP` }];
-  if (step === 'http' && /\.(efi|kpxe)$/.test(what))
-    return [{ type: 'stage', id: 'ipxe', detail: `${what}, ${megabytes(bytes)} over HTTP` }];
+  if (/\.(efi|kpxe)$/.test(what))
+    return [{ type: 'stage', id: 'ipxe', detail: `${what}, ${megabytes(bytes)} over ${step.toUpperCase()}` }];
   if (what === 'boot.ipxe') return [{ type: 'stage', id: 'script', detail: what }];
   if (what.startsWith('initramfs')) return [{ type: 'stage', id: 'micro-os', detail: megabytes(bytes) }];
   return [];

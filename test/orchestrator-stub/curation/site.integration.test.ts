@@ -9,6 +9,7 @@ import { parseEfiVariables } from '../../../lab/qemu/efi-variables.ts';
 import { enrolSiteKeys } from '../../../lab/qemu/enrol-keys.ts';
 import { startStub } from '../../../orchestrator-stub/serve.ts';
 import { openArchiveKeys } from '../../../orchestrator-stub/site/archive-key.ts';
+import { issueCertificate } from '../../../orchestrator-stub/site/issue-certificate.ts';
 import { encodePublicKey } from '../../../protocol/public-key.ts';
 import { openDocument } from '../../../protocol/signed-document.ts';
 import { BOOT_DOMAIN, BOOT_LIST_NAME } from '../../../protocol/site-files.ts';
@@ -143,6 +144,32 @@ describe('kindling build site', () => {
     const variables = parseEfiVariables(readFileSync(store));
     for (const name of ['PK', 'KEK', 'db'])
       expect(variables.find((one) => one.name === name)?.data).toEqual(readFileSync(at(`keys/${name}.esl`)));
+  });
+
+  it('takes the certificate of a vendor into db beside the site’s own, and keeps it', async () => {
+    const { certificate } = await issueCertificate({
+      subject: 'CN=Vendor',
+      days: 1,
+      keyBits: 2048,
+      purpose: 'firmware',
+    });
+    const [file, { raw }] = [join(folder, 'vendor.der'), new X509Certificate(certificate)];
+    writeFileSync(file, raw);
+    await buildSite('--vendor-certificate', file);
+    await buildSite();
+    const own = new X509Certificate(readFileSync(key('db.crt'))).raw;
+    for (const name of ['db.esl', 'db.auth'])
+      for (const enrolled of [own, raw])
+        expect(readFileSync(at(`keys/${name}`)).includes(enrolled), name).toBe(true);
+    expect(readFileSync(at('keys/KEK.esl')).includes(raw)).toBe(false);
+
+    const refused = await execa(
+      process.execPath,
+      [CLI, 'build', 'site', '--state', state, '--vendor-certificate', at('boot.ipxe')],
+      { reject: false },
+    );
+    expect(refused.exitCode).toBe(2);
+    expect(refused.stderr).toContain('boot.ipxe is no certificate');
   });
 
   it('says what is missing the first time, and what is wrong', async () => {

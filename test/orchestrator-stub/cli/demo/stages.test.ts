@@ -63,6 +63,7 @@ describe('an event of the orchestrator', () => {
   it.each([
     [{ ...netboot, step: 'dhcp', what: 'ipxe.efi for x86-64 UEFI', bytes: 0 } as const, 'offer'],
     [{ ...netboot, step: 'tftp', what: 'ipxe.efi', bytes: 996_864 } as const, 'ipxe'],
+    [{ ...netboot, step: 'https', what: 'ipxe.efi', bytes: 996_864 } as const, 'ipxe'],
     [{ ...netboot, step: 'http', what: 'boot.ipxe', bytes: 2000 } as const, 'script'],
     [{ ...netboot, step: 'http', what: 'initramfs-x86_64', bytes: 3e7 } as const, 'micro-os'],
     [{ type: 'node', nodeId: 'host-1', change: 'running', status: 'Running' } as const, 'running'],
@@ -176,6 +177,22 @@ describe('the options', () => {
       firmware: 'seabios',
       nodes: 3,
     });
+    expect(
+      readDemoOptions({ ...defaults, immutable: true, secureBoot: true, httpsBoot: true }),
+    ).toMatchObject({ firmware: 'ovmf-secure-boot', isImmutable: true, isHttpsBoot: true });
+  });
+
+  it.each([
+    ['--immutable', { immutable: true }],
+    ['--secure-boot', { secureBoot: true }],
+    ['--https-boot', { httpsBoot: true }],
+  ])('%s is refused on machines with a BIOS, with the reason', (flag, options) => {
+    expect(() => readDemoOptions({ ...defaults, bios: true, ...options })).toThrowError(
+      expect.objectContaining({
+        exitCode: 2,
+        message: expect.stringMatching(`^${flag} goes without --bios: `),
+      }),
+    );
   });
 
   it.each([

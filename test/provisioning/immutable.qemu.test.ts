@@ -1,0 +1,63 @@
+import { execa } from 'execa';
+import { expect, it } from 'vitest';
+import type { Machine } from '../../lab/qemu/machine.ts';
+import { readDemoOptions } from '../../orchestrator-stub/cli/demo/demo-options.ts';
+import { runDemo } from '../../orchestrator-stub/cli/demo/run-demo.ts';
+import { type Inside, lookInside, whatItSaw } from './look-inside.ts';
+
+/** Number of the partition that keeps what an immutable system may change. */
+const STATE_PARTITION = 3;
+const OPTIONS = { nodes: '1', memory: '1024', immutable: true, secureBoot: true, httpsBoot: true };
+
+it('by HTTPS and with Secure Boot: an immutable system is installed, starts from its sealed root, and runs cloud-init', async () => {
+  let output = '';
+  let nodeId = '';
+  let inside: Partial<Inside> = {};
+  let console = '';
+  let kept = { hostname: '', reported: '' };
+  await runDemo(readDemoOptions(OPTIONS), {
+    terminal: { write: (text) => (output += text) },
+    profile: { customConfigs: [lookInside('https://10.77.0.1:8443/tink-stack/boot.ipxe')] },
+    whenRunning: async ({ travellers: [traveller] }) => {
+      if (!traveller) throw new Error('the demo has a node');
+      nodeId = traveller.journey.id;
+      inside = await whatItSaw(traveller.machine);
+      kept = await switchOffAndRead(traveller.machine);
+      console = traveller.machine.console.text;
+    },
+  });
+  expect(output).toMatch(/^✔ iPXE +[\d.]+ s +ipxe\.efi, .* over HTTPS$/m);
+  expect(output).toMatch(/^✔ running +[\d.]+ s/m);
+  // signed from the firmware on, checked by the workflow, and started by the loader of the image
+  expect(console).toContain('Secure Boot Status MATCH');
+  expect(console).toMatch(/BdsDxe: starting Boot[0-9A-F]{4} "Kindling"/);
+  // cloud-init did what the user-data said
+  expect(inside).toEqual({
+    hostname: nodeId,
+    root: '/dev/mapper/rootfs ro',
+    verity: expect.stringMatching(/^0 \d+ verity V$/),
+    secureBoot: '1',
+    tenant: expect.stringMatching(/^TENANT_ID=./),
+    fetchedByTls: '200',
+    tracebacks: '0',
+  });
+  // what it wrote lies on the state partition
+  expect(kept.hostname.trim()).toBe(nodeId);
+  expect(kept.reported).toMatch(/Inode: \d+/);
+}, 1_500_000);
+
+async function switchOffAndRead(machine: Machine) {
+  await machine.qmp.execute('system_powerdown');
+  await machine.waitForPowerOff({ timeoutMs: 240_000 });
+  const disk = machine.disks[0]?.path ?? '';
+  const table = JSON.parse((await execa('sfdisk', ['--json', disk])).stdout) as {
+    partitiontable: { partitions: { node: string; start: number }[] };
+  };
+  const state = table.partitiontable.partitions.find(({ node }) => node === `${disk}${STATE_PARTITION}`);
+  const place = `${disk}?offset=${(state?.start ?? 0) * 512}`;
+  const read = async (command: string) => (await execa('debugfs', ['-R', command, place])).stdout;
+  return {
+    hostname: await read('cat /overlay/etc/upper/hostname'),
+    reported: await read('stat /overlay/etc/upper/kindling/first-boot-reported'),
+  };
+}
