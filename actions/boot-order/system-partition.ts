@@ -42,7 +42,10 @@ export async function prepareLoaders(
     );
   }
   const own = wanted ?? preferred(files.filter((file) => file.toLowerCase() !== removable.toLowerCase()));
-  if (find(removable)) return { loader: own ?? find(removable) ?? removable, removable: 'was there' };
+  const there = find(removable);
+  // What stands at the removable path chooses among the kernels of \EFI\Linux: an entry for one of them would pin a system to its slot.
+  const isKernel = wanted === undefined && own !== undefined && KERNEL.test(own);
+  if (there) return { loader: own === undefined || isKernel ? there : own, removable: 'was there' };
   if (own === undefined || !mayCopy) return { loader: own ?? removable, removable: 'missing' };
   const isCopied = await copyToRemovable(root, own, removableName, files);
   return { loader: own, removable: isCopied ? 'copied' : 'missing' };
@@ -57,14 +60,12 @@ async function loaderFiles(root: string): Promise<string[]> {
     .sort();
 }
 
+/** A unified kernel image (uapi-group.org, «Boot Loader Specification», type 2). */
+const KERNEL = /^\\efi\\linux\\/i;
+
 /** A shim before what it starts; then systemd-boot, GRUB, a unified kernel image. */
 function preferred(files: readonly string[]): string | undefined {
-  const order = [
-    /\\shim(x64|aa64)\.efi$/i,
-    /\\systemd-boot\w*\.efi$/i,
-    /\\grub(x64|aa64)\.efi$/i,
-    /^\\efi\\linux\\/i,
-  ];
+  const order = [/\\shim(x64|aa64)\.efi$/i, /\\systemd-boot\w*\.efi$/i, /\\grub(x64|aa64)\.efi$/i, KERNEL];
   for (const pattern of order) {
     const match = files.find((file) => pattern.test(file));
     if (match) return match;

@@ -46,12 +46,12 @@ table="0 $((blocks * 8)) verity 1 $root $disk$hashes 4096 4096 $blocks 1 sha256 
 dmsetup create rootfs --readonly --table "$table" || fail "the root is not sealed"
 mount -t ext4 -o ro /dev/mapper/rootfs /sysroot || fail "the root does not fit its seal"
 
-# 3 what may change: settings and homes last, /var is new at every start
+# 3 what may change: settings, homes and the CAs that cloud-init adds last, /var is new at every start
 mount -t ext4 "${disk}3" /sysroot/persistent || fail "no state partition"
-for place in etc home opt root usr/local; do
+for place in etc home opt root usr/share/ca-certificates; do
   state="/sysroot/persistent/overlay/$place"
   mkdir -p "$state/upper" "$state/work"
-  mount -t overlay -o "lowerdir=/sysroot/$place,upperdir=$state/upper,workdir=$state/work" overlay "/sysroot/$place"
+  mount -t overlay -o "lowerdir=/sysroot/$place,upperdir=$state/upper,workdir=$state/work" overlay "/sysroot/$place" || fail "/$place cannot be written"
 done
 mkdir -p /run/volatile/upper /run/volatile/work
 mount -t overlay -o "lowerdir=/sysroot/var,upperdir=/run/volatile/upper,workdir=/run/volatile/work" overlay /sysroot/var

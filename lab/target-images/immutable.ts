@@ -13,8 +13,8 @@ import { ensureVendorKey, signAsVendor } from './vendor.ts';
 
 const ROOT_UUID = '6b696e64-6c69-4e67-a000-00000000000a';
 const STATE_UUID = '6b696e64-6c69-4e67-a000-000000000003';
-/** As in EMT, `boot_uuid` says which slot a kernel belongs to. */
-const KERNEL_COMMAND_LINE = `boot_uuid=${ROOT_UUID} panic=10 console=tty0 console=ttyS0 net.ifnames=0 no_timer_check mitigations=off apparmor=0 audit=0`;
+/** As in EMT, `boot_uuid` says which slot a kernel belongs to. gpt_auto would make the root of that disk writable, sealed or not. */
+const KERNEL_COMMAND_LINE = `boot_uuid=${ROOT_UUID} systemd.gpt_auto=0 panic=10 console=tty0 console=ttyS0 net.ifnames=0 no_timer_check mitigations=off apparmor=0 audit=0`;
 /** There is nothing to grow: the root is sealed, and the state partition has been grown already. */
 const CLOUD_CONFIG = 'growpart: {mode: "off"}\nresize_rootfs: false\n';
 const OUR_SOURCES = [

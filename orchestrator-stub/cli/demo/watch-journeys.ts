@@ -9,8 +9,8 @@ import { readConsoleLine } from './read-console.ts';
 import { readStubEvent } from './read-event.ts';
 import type { News, StageId } from './stages.ts';
 
-/** How long a node may say nothing at all, on its console or to the orchestrator. Firmware and kernels are chatty. */
-const SILENCE_MS = 240_000;
+/** How long a node may say nothing at all, on its console or to the orchestrator. Firmware and kernels are chatty; several nodes slow each other down. */
+const SILENCE_PER_NODE_MS = 240_000;
 /** The installed system has reported and leads the boot order: nothing can bring the Micro-OS back by itself. */
 const LAST_STAGE: StageId = 'committed';
 
@@ -35,7 +35,8 @@ export async function watchJourneys(watch: Watch): Promise<void> {
   const failed = Promise.withResolvers<never>();
   const giveUp = () => failed.reject(watch.signal.reason);
   watch.signal.addEventListener('abort', giveUp, { once: true });
-  const followers = watch.travellers.map((traveller) => new Follower(traveller, watch.view));
+  const silenceMs = SILENCE_PER_NODE_MS * watch.travellers.length;
+  const followers = watch.travellers.map((traveller) => new Follower(traveller, watch.view, silenceMs));
   watch.orchestrator
     .watch((event) => {
       const address = event.type === 'netboot' ? event.client : event.nodeId;
@@ -69,13 +70,13 @@ class Follower {
   readonly #deadline: NodeJS.Timeout;
   readonly #stopConsole: () => void;
 
-  constructor({ machine, journey }: Traveller, view: DemoView) {
+  constructor({ machine, journey }: Traveller, view: DemoView, silenceMs: number) {
     this.journey = journey;
     this.finished = this.#end.promise;
     this.finished.catch(() => {}); // awaited by watchJourneys, unless another node failed first
     this.#machine = machine;
     this.#view = view;
-    this.#deadline = setTimeout(() => this.#end.reject(this.#lateError()), SILENCE_MS);
+    this.#deadline = setTimeout(() => this.#end.reject(this.#lateError(silenceMs)), silenceMs);
     this.#stopConsole = machine.console.onLine(({ text }) => {
       this.#deadline.refresh();
       view.consoleLine(journey, text);
@@ -118,11 +119,11 @@ class Follower {
     if (id === LAST_STAGE) this.#end.resolve();
   }
 
-  #lateError(): KindlingError {
+  #lateError(silenceMs: number): KindlingError {
     const tail = this.#machine.console.lines.slice(-25).map(({ text }) => `  | ${text}`);
     return new KindlingError(
       'KND_TIMEOUT',
-      `${this.journey.node.name} said nothing for ${SILENCE_MS / 1000} s\n${tail.join('\n')}`,
+      `${this.journey.node.name} said nothing for ${silenceMs / 1000} s\n${tail.join('\n')}`,
     );
   }
 }

@@ -179,6 +179,14 @@ describe('the loader on the system partition', () => {
     expect(await readFile(path.join(directory, 'EFI/BOOT/BOOTX64.EFI'), 'utf8')).toBe('EFI/BOOT/BOOTX64.EFI');
   });
 
+  it('at the removable path comes before a kernel, which it would choose itself among two slots', async () => {
+    await put('EFI/BOOT/BOOTX64.EFI', 'EFI/Linux/edge-a.efi', 'EFI/Linux/edge-b.efi');
+    expect(await prepare()).toEqual({ loader: '\\EFI\\BOOT\\BOOTX64.EFI', removable: 'was there' });
+    expect(await prepare('\\EFI\\Linux\\edge-b.efi')).toMatchObject({
+      loader: '\\EFI\\Linux\\edge-b.efi',
+    });
+  });
+
   it('is copied to the removable path if none is there, a shim with what it starts', async () => {
     await put('EFI/ubuntu/shimx64.efi', 'EFI/ubuntu/grubx64.efi', 'EFI/ubuntu/mmx64.efi');
     expect(await prepare()).toEqual({ loader: '\\EFI\\ubuntu\\shimx64.efi', removable: 'copied' });

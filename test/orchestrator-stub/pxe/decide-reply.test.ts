@@ -3,7 +3,13 @@ import { type DhcpMode, type DhcpSite, decideReply } from '../../../orchestrator
 import { replyAddress } from '../../../orchestrator-stub/pxe/reply-address.ts';
 import type { Reservation } from '../../../orchestrator-stub/pxe/reservation.ts';
 import { DhcpMessageType, DhcpOption } from '../../../protocol/dhcp/options.ts';
-import { addressBytes, type DhcpPacket } from '../../../protocol/dhcp/packet.ts';
+import {
+  addressBytes,
+  type DhcpPacket,
+  decodeDhcpPacket,
+  encodeDhcpPacket,
+} from '../../../protocol/dhcp/packet.ts';
+import { readUdpDatagrams } from './pcap.ts';
 
 const MAC = '52:54:00:00:00:07';
 const known: Reservation = {
@@ -221,4 +227,34 @@ describe('reservation mode', () => {
 
 it('says nothing at all when DHCP is off', () => {
   expect(decideReply(pxePacket(), 67, site('off', known)).reply).toBeUndefined();
+});
+
+it('takes no harm from real packets that were changed anywhere (100,000 seeded), and gives no address as a proxy', () => {
+  const real = ['uefi-pxe-proxydhcp.pcap', 'bios-ipxe-rom-proxydhcp.pcap']
+    .flatMap(readUdpDatagrams)
+    .filter(({ destinationPort }) => destinationPort === 67 || destinationPort === 4011);
+  const sites = [site('auto-proxy'), site('proxy', known), site('reservation', known)];
+  let state = 0x5eed;
+  const random = (below: number) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return (state >>> 8) % below;
+  };
+  let answered = 0;
+  for (let round = 0; round < 100_000; round += 1) {
+    const bytes = Buffer.from(real[random(real.length)]?.payload ?? []);
+    for (let flips = 1 + random(6); flips > 0; flips -= 1) bytes[random(bytes.length)] = random(256);
+    let packet: DhcpPacket;
+    try {
+      packet = decodeDhcpPacket(bytes);
+    } catch {
+      continue; // which ones, and that they have a code: test/protocol/dhcp
+    }
+    const here = sites[random(sites.length)] ?? site('off');
+    const { reply } = decideReply(packet, random(2) === 0 ? 67 : 4011, here);
+    if (!reply) continue;
+    answered += 1;
+    if (here.mode !== 'reservation') expect(reply.yourAddress).toBe('0.0.0.0');
+    encodeDhcpPacket(reply);
+  }
+  expect(answered).toBeGreaterThan(10_000);
 });
