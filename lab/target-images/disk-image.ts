@@ -1,4 +1,4 @@
-import { mkdir, open, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { runTool } from '../../initrd/build-tool.ts';
 import { EPOCH_SECONDS } from './debian-root.ts';
@@ -77,16 +77,31 @@ async function fill(file: string, content: FatContent | Ext4Content, startSector
     ...['-t', 'ext4', '-L', label, '-U', uuid, '-m', '1', ...(folder === undefined ? [] : ['-d', folder])],
     ...['-E', `hash_seed=${uuid},lazy_itable_init=1,nodiscard`, file],
   ]);
+  if (folder !== undefined) await forgetWhenCopied(file, folder);
+}
+
+/** mke2fs takes the times of access and change from the folder, and those nobody can set there: they tell when it was unpacked. */
+async function forgetWhenCopied(file: string, folder: string): Promise<void> {
+  const paths = ['/', ...(await readdir(folder, { recursive: true })).toSorted().map((path) => `/${path}`)];
+  const script = `${file}.times`;
+  const lines = paths.flatMap((path) =>
+    ['atime', 'ctime'].map((field) => `set_inode_field "${path}" ${field} @${EPOCH_SECONDS}`),
+  );
+  await writeFile(script, `${lines.join('\n')}\n`);
+  await runTool('env', [`E2FSPROGS_FAKE_TIME=${EPOCH_SECONDS}`, 'debugfs', '-w', '-f', script, file]);
 }
 
 async function fillFat(file: string, { files, biosLoader }: FatContent, startSector: number): Promise<void> {
   // -h: the BIOS loader finds its partition by the sectors in front of it.
   await runTool('mkfs.vfat', ['--invariant', '-F', '32', '-n', 'ESP', '-h', String(startSector), file]);
   const folders = new Set(Object.keys(files).flatMap((name) => parents(name)));
-  for (const folder of [...folders].sort()) await runTool('mmd', ['-i', file, `::${folder}`]);
+  const dated = ['TZ=UTC', `SOURCE_DATE_EPOCH=${EPOCH_SECONDS}`];
+  for (const folder of [...folders].sort())
+    await runTool('env', [...dated, 'mmd', '-i', file, `::${folder}`]);
   for (const [name, source] of Object.entries(files))
-    await runTool('mcopy', ['-m', '-i', file, source, `::${name}`]);
-  if (biosLoader) await runTool('env', ['MTOOLS_SKIP_CHECK=1', biosLoader.syslinux, '--install', file]);
+    await runTool('env', [...dated, 'mcopy', '-m', '-i', file, source, `::${name}`]);
+  if (biosLoader)
+    await runTool('env', [...dated, 'MTOOLS_SKIP_CHECK=1', biosLoader.syslinux, '--install', file]);
 }
 
 /** The first 440 bytes of a disk are code; the rest of the sector belongs to the partition table. */
