@@ -1,5 +1,5 @@
-import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net';
-import { type ConnectionOptions, connect as connectTls } from 'node:tls';
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { KindlingError } from '../../../protocol/error.ts';
 import type { Transport } from '../interface.ts';
 import { proxyFor } from './proxy.ts';
@@ -16,7 +16,7 @@ export interface HttpRequest {
 }
 
 /**
- * One HTTP/1.1 connection that reads into one fixed buffer: no allocation per piece of body. One request at a
+ * One HTTP/1.1 connection that reads into one fixed buffer (without TLS): no allocation per piece of body. One request at a
  * time; it stays usable for the next one to the same origin while `isReusable`.
  */
 export class HttpConnection {
@@ -48,21 +48,9 @@ export class HttpConnection {
     const port = Number((proxy ?? url).port) || ((proxy ?? url).protocol === 'https:' ? 443 : 80);
     const ca = transport.caCertificates ? { ca: transport.caCertificates } : {};
     let socket: Socket;
-    let readsByEvent = false;
-    if (proxy && isTls) {
-      const tunnel = await openTunnel(proxy, host, port, url, signal);
-      socket = connectTls({ socket: tunnel, servername: serverName(url), ...ca });
-      readsByEvent = true;
-      await ready(socket, 'secureConnect', url, signal);
-    } else if (isTls) {
-      const options: ConnectionOptions & { onread: OnReadOpts } = {
-        host,
-        port,
-        servername: serverName(url),
-        onread,
-        ...ca,
-      };
-      socket = connectTls(options);
+    if (isTls) {
+      const from = proxy ? { socket: await openTunnel(proxy, host, port, url, signal) } : { host, port };
+      socket = connectTls({ ...from, servername: serverName(url), ...ca });
       await ready(socket, 'secureConnect', url, signal);
     } else {
       socket = connectTcp({ host, port, onread });
@@ -74,7 +62,8 @@ export class HttpConnection {
     socket.on('error', (error) => opened.#close(error));
     socket.on('close', () => opened.#close(new Error('the connection was closed')));
     socket.on('end', () => opened.#end());
-    if (readsByEvent) {
+    // Not the fixed buffer: what TLS has decrypted already comes in spite of a pause, over the bytes that are still unread.
+    if (isTls) {
       socket.on('data', (bytes: Buffer) => {
         if (!opened.receive(bytes)) socket.pause();
       });
