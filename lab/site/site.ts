@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { ensureMicroOs } from '../../initrd/index.ts';
 import { ensureIpxe } from '../../ipxe/debian-ipxe.ts';
 import { openOperatorToken } from '../../orchestrator-stub/site/operator-token.ts';
-import { KindlingError } from '../../protocol/error.ts';
 import type { Bridge } from '../qemu/network.ts';
 import { makeFolder, removeFolder } from '../qemu/processes.ts';
 import { MACHINES_BOOT, runKindling, startKindling } from './kindling.ts';
