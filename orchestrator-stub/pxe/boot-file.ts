@@ -15,10 +15,13 @@ export interface BootUrls {
   override?: Partial<Record<NetbootClient['kind'], string>>;
 }
 
+/** Under BIOS iPXE looks for no autoexec.ipxe: Debian's asks as a foreign one would, and to be given itself again would go on for ever. */
+const ASKS_AGAIN = 'undionly.kpxe';
+
 /** The boot file of an offer: the script for our iPXE, iPXE itself for everybody else; undefined if we have none for it. */
 export function bootFileFor(client: NetbootClient, urls: BootUrls): string | undefined {
-  const runsScript =
-    client.stage === 'our-ipxe' || (client.stage === 'foreign-ipxe' && urls.foreignIpxeRunsScript);
+  const foreignRunsScript = urls.foreignIpxeRunsScript || client.binary === ASKS_AGAIN;
+  const runsScript = client.stage === 'our-ipxe' || (client.stage === 'foreign-ipxe' && foreignRunsScript);
   if (runsScript) return urls.script.replaceAll('{mac}', client.mac);
   const override = client.stage === 'firmware' ? urls.override?.[client.kind] : undefined;
   if (override) return override;

@@ -120,6 +120,11 @@ describe('auto-proxy mode', () => {
     ).toContain('boot.ipxe');
   });
 
+  it('lets any iPXE run the script under BIOS: given our undionly.kpxe, which says nothing else of itself, it would ask for ever', () => {
+    const packet = pxePacket({ architecture: 0, options: [[DhcpOption.userClass, Buffer.from('iPXE')]] });
+    expect(decideReply(packet, 67, site('auto-proxy')).reply?.bootFile).toContain('boot.ipxe');
+  });
+
   it.each([
     [0, 'undionly.kpxe'],
     [6, 'ipxe.efi'],

@@ -98,7 +98,7 @@ describe('a machine with an empty disk, beside the customer’s DHCP server', ()
 
   it('boots it by BIOS PXE', async () => {
     await using network = await createTestNetwork();
-    using _site = await startSite(network.bridge, '--mode', 'auto-proxy', '--foreign-ipxe-runs-script');
+    using _site = await startSite(network.bridge, '--mode', 'auto-proxy');
     await using node = await bootMachine(
       machine(network.bridge, { firmware: 'seabios', chipset: 'pc', serialFirmware: true }),
     );
