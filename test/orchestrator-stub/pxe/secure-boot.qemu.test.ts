@@ -34,7 +34,7 @@ it('with the site’s keys enrolled a machine boots by PXE from iPXE to the orch
 });
 
 describe('from the site’s USB stick, with its keys enrolled', () => {
-  it('an unsigned loader is refused by the firmware, a changed initramfs by the loader', async () => {
+  it('an unsigned loader is refused by the firmware, a changed initramfs by the loader; with the right ones it boots', async () => {
     await using lab = await startStickLab();
     const { node, at, good } = lab;
     await execa('sbattach', ['--remove', at('loader-x86_64.efi')]);
@@ -50,6 +50,10 @@ describe('from the site’s USB stick, with its keys enrolled', () => {
       WAIT,
     );
     await node.console.waitFor(/^KND_IPXE_REFUSED: /, WAIT);
+
+    flipByte(at('initramfs-x86_64'), 1_000_000);
+    await restart(node);
+    await node.console.waitFor(SIGNED, WAIT);
   });
 
   it('a changed config archive is refused, and so is another site’s', async () => {
