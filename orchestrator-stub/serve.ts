@@ -12,6 +12,7 @@ import { createGrpcServer } from './grpc/server.ts';
 import { createSiteHttpServer } from './http/site-server.ts';
 import { type Listener, listenPlain, listenTls, type Protocols, type TlsListener } from './listener.ts';
 import { Enrollment } from './nodes/enrollment.ts';
+import { Neighbours } from './nodes/neighbours.ts';
 import { Nodes } from './nodes/nodes.ts';
 import { Onboarding } from './nodes/onboarding.ts';
 import type { Profile } from './nodes/profile.ts';
@@ -44,6 +45,8 @@ export interface StubOptions {
   names?: string[];
   /** Whether calls need a token; by default with TLS they do, without (where anyone could read it) they do not. */
   auth?: 'required' | 'none';
+  /** Nodes that get the same image help each other, whatever the site's settings say. */
+  hasNeighbours?: boolean;
   /** UDP port for syslog; 0 picks a free one, absent: none is taken. */
   syslogPort?: number | undefined;
   /** Folders whose files are served below /tink-stack/, besides «tink-stack» in the state folder. */
@@ -126,6 +129,12 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     if (error.code === 'KND_UNEXPECTED') log.error({ err: error }, error.message);
     else log.info({ code: error.code }, error.message);
   };
+  const hasNeighbours = () => (options.hasNeighbours ?? false) || settings.get().neighbours;
+  const neighbours = new Neighbours({
+    now,
+    onDropped: (hostId) =>
+      log.warn({ hostId }, `${hosts.byId(hostId)?.name ?? hostId} serves chunks that are not the image’s`),
+  });
   const provisioning: Provisioning = new Provisioning({
     database,
     hosts,
@@ -135,6 +144,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     credentials,
     workflows: () => workflows,
     settings: () => settings.get(),
+    hasNeighbours,
     ca: () => certificates.ca,
     origin: () => ownUrl,
     now,
@@ -150,6 +160,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   });
   nodes.onRevoked = (hostId, isDeleted) => {
     credentials.revoke(hostId);
+    neighbours.leave(hostId);
     workflows.cancelAllOf(hostId, 'the node is no longer trusted');
     if (isDeleted) workflows.forget(hostId);
   };
@@ -197,6 +208,8 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     hosts,
     logs,
     recoveryKeys,
+    neighbours,
+    hasNeighbours,
     provisioning,
     workflows,
     templates,

@@ -656,6 +656,12 @@ export const ERROR_CODES = {
     meaning: 'This kind of image needs a server that answers Range requests.',
     hint: 'Serve it with nginx, S3 or “kindling serve”, or publish a raw image compressed with zstd.',
   },
+  KND_IMAGE_NEIGHBOURS: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The orchestrator names no neighbours; the image comes from its server alone.',
+    hint: 'Switch neighbours on for the site («kindling serve --neighbours»), or leave out KINDLING_NEIGHBOURS_URL.',
+  },
   KND_IMAGE_NOT_FOUND: {
     exit: 1,
     retryable: false,

@@ -1,9 +1,7 @@
-import http from 'node:http';
-import https from 'node:https';
-import { text } from 'node:stream/consumers';
 import { waitFor } from '../../agent/system/wait.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { DiskIdentity } from '../disks/disk-identity.ts';
+import { sendJson } from '../send-json.ts';
 import type { DiskKeys } from './disk-keys.ts';
 
 /** The variables of every action that encrypts. */
@@ -51,16 +49,15 @@ export async function escrowRecoveryKey(
   const { KINDLING_ESCROW_URL: url, TLS_CA_CERT: pem } = request;
   if (url === undefined) return;
   const ca = pem === undefined || pem.includes('-----BEGIN') ? pem : Buffer.from(pem, 'base64').toString();
-  const body = JSON.stringify({ keyId, recoveryKey, disk });
+  const body = { keyId, recoveryKey, disk };
   let last = '';
   await waitFor(
     async () => {
-      const answer = await post(new URL(url), body, ca, signal).catch((cause: Error) => ({
-        status: 0,
-        said: cause.message,
-      }));
+      const answer = await sendJson(new URL(url), { method: 'POST', body, ca, signal }).catch(
+        (cause: Error) => ({ status: 0, text: cause.message }),
+      );
       if (answer.status >= 200 && answer.status < 300) return true;
-      last = answer.status === 0 ? answer.said : `HTTP ${answer.status} ${answer.said.slice(0, 200)}`;
+      last = answer.status === 0 ? answer.text : `HTTP ${answer.status} ${answer.text.slice(0, 200)}`;
       // It will not change its mind.
       if (answer.status >= 400 && answer.status < 500 && answer.status !== 429) throw refused(url, last);
       return undefined;
@@ -78,28 +75,4 @@ function refused(url: string, why: string): KindlingError {
     'KND_ESCROW_FAILED',
     `${new URL(url).host} did not take the recovery key (${why}); nothing was encrypted`,
   );
-}
-
-function post(
-  url: URL,
-  body: string,
-  ca: string | undefined,
-  signal: AbortSignal,
-): Promise<{ status: number; said: string }> {
-  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; said: string }>();
-  const request = (url.protocol === 'https:' ? https : http).request(
-    url,
-    {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
-      ...(ca ? { ca } : {}),
-      signal,
-      timeout: 15_000,
-    },
-    (response) => text(response).then((said) => resolve({ status: response.statusCode ?? 0, said }), reject),
-  );
-  request.on('timeout', () => request.destroy(new Error('no answer for 15 s')));
-  request.on('error', reject);
-  request.end(body);
-  return promise;
 }

@@ -79,16 +79,27 @@ export interface ChunkOptions {
   neighbours?: NeighbourOptions;
 }
 
-export interface NeighbourOptions {
-  /** Base addresses of the others, as the orchestrator lists them. */
-  urls: readonly string[];
-  /** This node's own address, in the same spelling as the others know it. */
-  ownUrl: string;
-  /** Where to serve verified chunks. */
-  listen: { host: string; port: number };
-  /** How long to go on serving after this node's own image is done. */
-  lingerMs?: number;
-}
+/** Nodes that get the same image: a list that somebody wrote down, or an orchestrator that knows who they are. */
+export type NeighbourOptions = {
+  /** How long to go on serving after this node's own image is done. */ lingerMs?: number;
+} & (
+  | {
+      /** Base addresses of the others. */
+      urls: readonly string[];
+      /** This node's own address, in the same spelling as the others know it. */
+      ownUrl: string;
+      /** Where to serve verified chunks. */
+      listen: { host: string; port: number };
+      directoryUrl?: never;
+    }
+  | {
+      /** Where the orchestrator takes the announcement of this node and names the others; the address is its credential. */
+      directoryUrl: string;
+      listen: { host?: never; port: number };
+      urls?: never;
+      ownUrl?: never;
+    }
+);
 
 /** Where the writer acts and reports. */
 export interface WriteImageContext {

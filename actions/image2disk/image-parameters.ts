@@ -89,6 +89,20 @@ export const IMAGE_PARAMETERS = {
     description:
       'Addresses (http://10.0.0.7:7070 …) of the nodes that get this chunked image at the same time, this one among them: they serve verified chunks to each other. Off without it',
   },
+  KINDLING_NEIGHBOURS_URL: {
+    type: 'url',
+    secret: true,
+    description:
+      'Instead of a list: where Kindling’s orchestrator takes this node’s word that it serves chunks, and names the others; the address is its credential',
+  },
+  KINDLING_NEIGHBOUR_PORT: {
+    type: 'integer',
+    default: 7070,
+    min: 0,
+    max: 65_535,
+    description:
+      'Where this node serves its chunks when the orchestrator names the neighbours; 0: any free port',
+  },
   KINDLING_NEIGHBOUR_LINGER_SECONDS: {
     type: 'integer',
     default: 60,

@@ -61,12 +61,22 @@ function chunksFor(variables: ImageVariables): ChunkOptions {
     manifestUrl: variables.KINDLING_MANIFEST,
     manifestRoot: variables.KINDLING_MANIFEST_ROOT,
     trustedKeys: keysOf(variables),
-    neighbours: neighboursFor(
-      splitList(variables.KINDLING_NEIGHBOURS),
-      variables.KINDLING_NEIGHBOUR_LINGER_SECONDS,
-      ownAddresses(),
-    ),
+    neighbours: neighboursOf(variables),
   });
+}
+
+/** A list that somebody wrote goes before the one the orchestrator keeps. */
+function neighboursOf(variables: ImageVariables): NeighbourOptions | undefined {
+  const {
+    KINDLING_NEIGHBOURS: list,
+    KINDLING_NEIGHBOURS_URL: directoryUrl,
+    KINDLING_NEIGHBOUR_LINGER_SECONDS: lingerSeconds,
+    KINDLING_NEIGHBOUR_PORT: port,
+  } = variables;
+  if (list !== undefined) return neighboursFor(splitList(list), lingerSeconds, ownAddresses());
+  return directoryUrl === undefined
+    ? undefined
+    : { directoryUrl, listen: { port }, lingerMs: lingerSeconds * 1000 };
 }
 
 /**

@@ -45,6 +45,8 @@ export interface ApiRoute<
     query: z.output<Query>;
     path: Record<string, string>;
     origin: string;
+    /** Address of whoever calls. */
+    client: string;
   }) => z.input<Answer> | Promise<z.input<Answer>>;
 }
 

@@ -44,7 +44,8 @@ export function createHttpServer(options: HttpServerOptions): Server {
     }
     const body = route.body ? check(route.body, parseJson(await readBody(request)), 'body') : undefined;
     const query = route.query ? check(route.query, Object.fromEntries(url.searchParams), 'query') : undefined;
-    const result = await route.handle({ body, query, path, origin: url.origin });
+    const client = (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+    const result = await route.handle({ body, query, path, origin: url.origin, client });
     sendJson(response, route.status ?? 200, result);
   }
 }

@@ -39,6 +39,7 @@ export interface ProvisioningOptions {
   credentials: Credentials;
   workflows: () => Workflows;
   settings: () => SiteSettings;
+  hasNeighbours: () => boolean;
   ca: () => string;
   origin: () => string;
   now: () => Date;
@@ -201,7 +202,7 @@ export class Provisioning {
 
   /** Everything is read again: the question about the image may have taken a while. */
   #startWorkflow(hostId: string, isQcow2: boolean): void {
-    const { hosts, database, credentials, now, settings, ca, origin } = this.#options;
+    const { hosts, database, credentials, now, settings, hasNeighbours, ca, origin } = this.#options;
     const workflows = this.#options.workflows();
     database.transaction(() => {
       const host = hosts.byId(hostId);
@@ -215,6 +216,7 @@ export class Provisioning {
         instance,
         profile,
         settings: settings(),
+        hasNeighbours: hasNeighbours(),
         inventory: hosts.inventory(hostId),
         client: credentials.issue(host, now()),
         isQcow2,

@@ -40,6 +40,10 @@ export const SiteSettingsSchema = z
       .describe(
         'How long an installed system may take to report its first boot before it restarts into the Micro-OS',
       ),
+    neighbours: z
+      .boolean()
+      .default(false)
+      .describe('Nodes that get the same chunked image serve verified chunks to each other'),
     httpProxy: z.string().max(500).default(''),
     httpsProxy: z.string().max(500).default(''),
     noProxy: z.string().max(2000).default(''),

@@ -16,6 +16,8 @@ export interface WorkflowInputs {
   instance: Instance;
   profile: Profile;
   settings: SiteSettings;
+  /** Whether nodes that get the same image help each other. */
+  hasNeighbours: boolean;
   inventory: Inventory | undefined;
   client: NodeClient;
   isQcow2: boolean;
@@ -80,6 +82,10 @@ export function templateData(inputs: WorkflowInputs): { [key: string]: Value } {
     OsResourceID: profile.name,
     // Ours: where the recovery key of an encrypted disk goes, and whom to trust there. Other agents ignore the variable.
     KindlingEscrowUrl: `${settings.publicUrl ?? inputs.origin}/api/v1/recovery-keys/${inputs.instance.firstBootKey}`,
+    // Ours too: where the node finds others that write the same image. Empty where the site has none of it.
+    KindlingNeighboursUrl: inputs.hasNeighbours
+      ? `${settings.publicUrl ?? inputs.origin}/api/v1/neighbours/${inputs.instance.firstBootKey}`
+      : '',
     KindlingCaCert: Buffer.from(inputs.ca).toString('base64'),
     // Tinkerbell's own names, for templates that come from there.
     device_1: host.reportedMac ?? '',

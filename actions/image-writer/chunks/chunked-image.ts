@@ -79,8 +79,8 @@ export class ChunkedImageWrite {
         );
         await journal.save();
       }
-      await neighbourhood?.open();
-      await this.#writeChunks(first, neighbourhood);
+      const hasNeighbours = await neighbourhood?.open();
+      await this.#writeChunks(first, hasNeighbours ? neighbourhood : undefined);
       await journal?.stop();
       // 5 read back, if asked for
       this.#phase = 'verifying';
@@ -102,7 +102,7 @@ export class ChunkedImageWrite {
     } finally {
       progress.stop();
       await journal?.stop();
-      neighbourhood?.close();
+      await neighbourhood?.close();
     }
   }
 
@@ -248,7 +248,13 @@ export class ChunkedImageWrite {
   #neighbourhood(): Neighbourhood | undefined {
     const options = this.#request.chunks?.neighbours;
     if (!options) return undefined;
-    return new Neighbourhood(options, this.#table, this.#target, this.#manifest.root, () => this.#firstChunk);
+    const serving = {
+      table: this.#table,
+      target: this.#target,
+      root: this.#manifest.root,
+      firstChunk: () => this.#firstChunk,
+    };
+    return new Neighbourhood(options, serving, (message) => this.#context.log?.('warn', message));
   }
 
   #sample(): ProgressSample {

@@ -1,12 +1,23 @@
 import type { ApiRoute } from '../route.ts';
+import { type NeighbourRouteParts, neighbourRoutes } from './neighbour-routes.ts';
 import { type NodeRouteParts, nodeRoutes } from './node-routes.ts';
 import { type RecoveryKeyRouteParts, recoveryKeyRoutes } from './recovery-key-routes.ts';
 import { type SiteRouteParts, siteRoutes } from './site-routes.ts';
 import { type WorkflowRouteParts, workflowRoutes } from './workflow-routes.ts';
 
-export type ApiParts = NodeRouteParts & RecoveryKeyRouteParts & SiteRouteParts & WorkflowRouteParts;
+export type ApiParts = NodeRouteParts &
+  NeighbourRouteParts &
+  RecoveryKeyRouteParts &
+  SiteRouteParts &
+  WorkflowRouteParts;
 
 /** Every documented operation of the API. */
 export function apiRoutes(parts: ApiParts): ApiRoute[] {
-  return [...nodeRoutes(parts), ...recoveryKeyRoutes(parts), ...workflowRoutes(parts), ...siteRoutes(parts)];
+  return [
+    ...nodeRoutes(parts),
+    ...recoveryKeyRoutes(parts),
+    ...neighbourRoutes(parts),
+    ...workflowRoutes(parts),
+    ...siteRoutes(parts),
+  ];
 }

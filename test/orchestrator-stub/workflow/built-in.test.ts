@@ -26,6 +26,7 @@ function workflow(
     instance: createInstance({ id: 'inst-1', host, profile: 'p', firstBootKey: 'k1', now }),
     profile: ProfileSchema.parse({ name: 'p', imageUrl: 'https://images.test/os.raw.gz', ...profile }),
     settings: SiteSettingsSchema.parse(settings),
+    hasNeighbours: settings['neighbours'] === true,
     inventory: undefined,
     client: { clientId: 'edgenode-u1', hostId: host.id, secret: 's3cret' },
     isQcow2: false,
@@ -192,3 +193,13 @@ describe('ubuntu (emf.md 5.3)', () => {
     expect(entries).toEqual(entries.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
   });
 });
+
+test.each(['ubuntu', 'microvisor'])(
+  '%s names where neighbours are found, if the site has them',
+  (template) => {
+    expect(env(workflow(template), 'stream-os-image')).not.toHaveProperty('KINDLING_NEIGHBOURS_URL');
+    expect(env(workflow(template, {}, { neighbours: true }), 'stream-os-image')).toMatchObject({
+      KINDLING_NEIGHBOURS_URL: 'https://10.0.2.2:8443/api/v1/neighbours/k1',
+    });
+  },
+);

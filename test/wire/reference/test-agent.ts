@@ -64,6 +64,8 @@ export interface TestAgentOptions {
   /** Folder of an earlier agent, to be its successor. */
   folder?: string;
   ca?: string;
+  /** Who it is, where there are several. */
+  identity?: Partial<Inventory['identity']>;
   options?: Partial<AgentOptions>;
 }
 
@@ -101,7 +103,7 @@ export function startTestAgent(setup: TestAgentOptions): TestAgent {
   };
   const ended = runAgent({
     resolved: resolveConfig(sources),
-    takeInventory: async () => inventory,
+    takeInventory: async () => ({ ...inventory, identity: { ...inventory.identity, ...setup.identity } }),
     signal: stop.signal,
     executor,
     openConsoles: () => [],

@@ -1,4 +1,5 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { constants, zstdCompress } from 'node:zlib';
 import { alignedMemory } from '../../target/aligned-memory.ts';
@@ -36,7 +37,8 @@ export class NeighbourServer {
     return performance.now() - this.#lastAskedAt;
   }
 
-  async listen(host: string, port: number): Promise<void> {
+  /** Answers the port, which is a free one if 0 was asked for. */
+  async listen(host: string, port: number): Promise<number> {
     const server = createServer((request, response) => {
       this.#lastAskedAt = performance.now();
       this.#answer(request.url ?? '', response).catch(() => response.destroy());
@@ -45,6 +47,7 @@ export class NeighbourServer {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     server.once('error', reject).listen(port, host, resolve);
     await promise;
+    return (server.address() as AddressInfo).port;
   }
 
   close(): void {

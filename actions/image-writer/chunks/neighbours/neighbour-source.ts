@@ -5,6 +5,7 @@ import { getSmall } from '../../http/get.ts';
 import type { Transport } from '../../interface.ts';
 import type { ChunkTable } from '../chunk-table.ts';
 import { hasHash } from '../unpack-chunk.ts';
+import { NeighbourList } from './neighbour-list.ts';
 import { rankOwners } from './rank.ts';
 
 const REFRESH_MS = 500;
@@ -15,13 +16,12 @@ interface Neighbour {
   url: string;
   /** Bit per chunk it holds; undefined while it does not answer. */
   have: Buffer | undefined;
-  /** It served something that is not the chunk: never asked again. */
-  isDropped: boolean;
 }
 
 export interface NeighbourSettings {
   root: string;
-  urls: readonly string[];
+  /** The memory of the NeighbourList. */
+  list: SharedArrayBuffer;
   ownUrl: string;
   /** So long without any new chunk, and the origin is asked instead. */
   patienceMs: number;
@@ -35,7 +35,8 @@ export class NeighbourSource {
   readonly #settings: NeighbourSettings;
   readonly #transport: Transport;
   readonly #table: ChunkTable;
-  readonly #neighbours: Neighbour[];
+  readonly #list: NeighbourList;
+  #neighbours: Neighbour[] = [];
   readonly #log: (message: string) => void;
   readonly #connections = new Map<string, HttpConnection>();
   #postponed: number[] = [];
@@ -55,9 +56,7 @@ export class NeighbourSource {
     };
     this.#table = table;
     this.#log = log;
-    this.#neighbours = settings.urls
-      .filter((url) => url !== settings.ownUrl)
-      .map((url) => ({ url, have: undefined, isDropped: false }));
+    this.#list = new NeighbourList(settings.list);
   }
 
   /** Whether this node should fetch the chunk from the origin now. */
@@ -74,10 +73,10 @@ export class NeighbourSource {
   async drain(take: Take): Promise<void> {
     let lastProgressAt = performance.now();
     while (this.#postponed.length > 0) {
-      await this.#refresh();
       const round = shuffle(this.#postponed);
       this.#postponed = [];
       for (const index of round) {
+        await this.#refresh(); // a round takes long where the uplink is thin, and nodes come and go meanwhile
         const isTired = performance.now() - lastProgressAt > this.#settings.patienceMs;
         const choice = isTired ? 'origin' : this.#choose(index);
         const fetched = typeof choice === 'object' ? await this.#fetch(choice, index) : undefined;
@@ -95,7 +94,7 @@ export class NeighbourSource {
   }
 
   #choose(index: number): Neighbour | 'origin' | 'wait' {
-    const present = this.#neighbours.filter(({ have, isDropped }) => have && !isDropped);
+    const present = this.#neighbours.filter(({ have }) => have);
     const holders = present.filter(({ have }) => ((have?.[index >> 3] ?? 0) >> (index & 7)) & 1);
     const holder = holders[Math.floor(Math.random() * holders.length)];
     if (holder) return holder;
@@ -106,11 +105,12 @@ export class NeighbourSource {
   async #refresh(): Promise<void> {
     if (performance.now() - this.#refreshedAt < REFRESH_MS) return;
     this.#refreshedAt = performance.now();
-    await Promise.all(
-      this.#neighbours
-        .filter(({ isDropped }) => !isDropped)
-        .map((neighbour) => this.#askWhatItHas(neighbour)),
-    );
+    const known = new Map(this.#neighbours.map((neighbour) => [neighbour.url, neighbour]));
+    this.#neighbours = this.#list
+      .listed()
+      .filter((url) => url !== this.#settings.ownUrl)
+      .map((url) => known.get(url) ?? { url, have: undefined });
+    await Promise.all(this.#neighbours.map((neighbour) => this.#askWhatItHas(neighbour)));
   }
 
   async #askWhatItHas(neighbour: Neighbour): Promise<void> {
@@ -133,7 +133,9 @@ export class NeighbourSource {
     if (!stored) return undefined;
     const raw = unpack(stored, length);
     if (raw && hasHash(raw, this.#table.rawHash(index))) return { raw, wireBytes: stored.length };
-    neighbour.isDropped = true;
+    neighbour.have = undefined;
+    this.#list.drop(neighbour.url);
+    this.#neighbours = this.#neighbours.filter((each) => each !== neighbour);
     this.#log(`${neighbour.url} served something that is not chunk ${index}: it is not asked again`);
     return undefined;
   }

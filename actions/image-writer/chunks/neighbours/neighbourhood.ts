@@ -1,7 +1,11 @@
+import { isIPv6 } from 'node:net';
 import { waitFor } from '../../../../agent/system/wait.ts';
+import { toKindlingError } from '../../../../protocol/error.ts';
 import type { NeighbourOptions } from '../../interface.ts';
 import type { Target } from '../../target/target.ts';
 import type { ChunkTable } from '../chunk-table.ts';
+import { addressTowards, NeighbourDirectory } from './neighbour-directory.ts';
+import { NeighbourList } from './neighbour-list.ts';
 import { NeighbourServer } from './neighbour-server.ts';
 import type { NeighbourSettings } from './neighbour-source.ts';
 
@@ -11,24 +15,53 @@ const QUIET_MS = 3_000;
 
 /** This node's place among its neighbours: what it serves, and whom the workers may ask. */
 export class Neighbourhood {
-  readonly settings: NeighbourSettings;
   readonly #options: NeighbourOptions;
+  readonly #root: string;
   readonly #server: NeighbourServer;
+  readonly #list = new NeighbourList();
+  readonly #log: (message: string) => void;
+  #directory: NeighbourDirectory | undefined;
+  #ownUrl = '';
 
   constructor(
     options: NeighbourOptions,
-    table: ChunkTable,
-    target: Target,
-    root: string,
-    firstChunk: () => Buffer | undefined,
+    serving: { table: ChunkTable; target: Target; root: string; firstChunk: () => Buffer | undefined },
+    log: (message: string) => void,
   ) {
+    const { table, target, root, firstChunk } = serving;
     this.#options = options;
+    this.#root = root;
+    this.#log = log;
     this.#server = new NeighbourServer(table, target, root, firstChunk);
-    this.settings = { root, urls: options.urls, ownUrl: options.ownUrl, patienceMs: DEFAULT_PATIENCE_MS };
   }
 
-  async open(): Promise<void> {
-    await this.#server.listen(this.#options.listen.host, this.#options.listen.port);
+  /** For the threads that fetch; whole once it is open. */
+  get settings(): NeighbourSettings {
+    return {
+      root: this.#root,
+      list: this.#list.memory,
+      ownUrl: this.#ownUrl,
+      patienceMs: DEFAULT_PATIENCE_MS,
+    };
+  }
+
+  /** Takes the place; false if there is none to take, which is no reason not to write the image. */
+  async open(): Promise<boolean> {
+    const { listen, urls, ownUrl, directoryUrl } = this.#options;
+    if (directoryUrl === undefined) {
+      await this.#server.listen(listen.host ?? '', listen.port);
+      this.#ownUrl = ownUrl ?? '';
+      this.#list.set(urls ?? []);
+      return true;
+    }
+    try {
+      await this.#join(directoryUrl, listen.port);
+      return true;
+    } catch (thrown) {
+      this.#log(`without neighbours: ${toKindlingError(thrown).message}`);
+      this.#server.close();
+      return false;
+    }
   }
 
   /** Goes on serving until nobody asks any more, at most as long as the request says. */
@@ -42,7 +75,18 @@ export class Neighbourhood {
     });
   }
 
-  close(): void {
+  async close(): Promise<void> {
+    await this.#directory?.leave();
     this.#server.close();
+  }
+
+  /** The place is known by where the orchestrator is, then served, and only then announced. */
+  async #join(directoryUrl: string, wantedPort: number): Promise<void> {
+    const address = await addressTowards(new URL(directoryUrl));
+    const port = await this.#server.listen(address, wantedPort);
+    this.#ownUrl = `http://${isIPv6(address) ? `[${address}]` : address}:${port}`;
+    const directory = new NeighbourDirectory(directoryUrl, this.#list, this.#log);
+    await directory.join({ root: this.#root, address, port });
+    this.#directory = directory;
   }
 }

@@ -1,0 +1,116 @@
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { KindlingError } from '../../../../protocol/error.ts';
+import { sendJson } from '../../../send-json.ts';
+import type { NeighbourList } from './neighbour-list.ts';
+
+const FIRST_ANSWER_MS = 5_000;
+const AGAIN_AFTER_FAILURE_MS = 2_000;
+const LONGEST_SILENCE_SECONDS = 60;
+
+/** What a node says of itself, and what it is told. */
+export interface Announcement {
+  root: string;
+  address: string;
+  port: number;
+  /** Neighbours that served this node something that is not the chunk. */
+  dropped: string[];
+}
+interface Directions {
+  neighbours: string[];
+  againSeconds: number;
+}
+
+/** The address by which this node reaches the orchestrator: the one its neighbours can reach, behind a NAT too. */
+export async function addressTowards(url: URL): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const socket = connect(
+    { host: bare(url.hostname), port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80) },
+    () => resolve(socket.localAddress ?? ''),
+  );
+  socket.setTimeout(FIRST_ANSWER_MS, () => reject(new Error('no answer')));
+  socket.once('error', reject);
+  try {
+    return (await promise).replace(/^::ffff:/, '');
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Tells the orchestrator again and again that this node serves chunks, and keeps the list of who else does. */
+export class NeighbourDirectory {
+  readonly #url: URL;
+  readonly #list: NeighbourList;
+  readonly #log: (message: string) => void;
+  readonly #stop = new AbortController();
+  #saying: Promise<void> = Promise.resolve();
+
+  constructor(url: string, list: NeighbourList, log: (message: string) => void) {
+    this.#url = new URL(url);
+    this.#list = list;
+    this.#log = log;
+  }
+
+  /** Resolves with the first list; from then on the list follows what the orchestrator says. */
+  async join(own: Omit<Announcement, 'dropped'>): Promise<void> {
+    const { againSeconds } = await this.#announce(own, AbortSignal.timeout(FIRST_ANSWER_MS));
+    this.#saying = this.#goOn(own, againSeconds * 1000);
+  }
+
+  /** So that nobody waits for this node. An orchestrator that does not hear it finds out by itself. */
+  async leave(): Promise<void> {
+    if (this.#stop.signal.aborted) return;
+    this.#stop.abort();
+    await this.#saying;
+    await sendJson(this.#url, { method: 'DELETE', signal: AbortSignal.timeout(FIRST_ANSWER_MS) }).catch(
+      () => {},
+    );
+  }
+
+  async #goOn(own: Omit<Announcement, 'dropped'>, firstMs: number): Promise<void> {
+    const { signal } = this.#stop;
+    for (let waitMs = firstMs; !signal.aborted; ) {
+      await delay(waitMs, undefined, { signal, ref: false }).catch(() => {});
+      if (signal.aborted) return;
+      try {
+        waitMs = (await this.#announce(own, signal)).againSeconds * 1000;
+      } catch (thrown) {
+        if (signal.aborted) return;
+        if (thrown instanceof KindlingError && !thrown.retryable) {
+          this.#list.set([]);
+          return this.#log(`no neighbours any more: ${thrown.message}`);
+        }
+        waitMs = AGAIN_AFTER_FAILURE_MS;
+      }
+    }
+  }
+
+  async #announce(own: Omit<Announcement, 'dropped'>, signal: AbortSignal): Promise<Directions> {
+    const body: Announcement = { ...own, dropped: this.#list.dropped() };
+    const { status, text } = await sendJson(this.#url, { method: 'POST', body, signal });
+    if (status !== 200) {
+      throw new KindlingError(
+        'KND_IMAGE_NEIGHBOURS',
+        `${this.#url.host} names no neighbours (HTTP ${status})`,
+        {
+          retryable: status >= 500 || status === 429,
+        },
+      );
+    }
+    const directions = readDirections(text);
+    this.#list.set(directions.neighbours);
+    return directions;
+  }
+}
+
+function readDirections(text: string): Directions {
+  const { neighbours, againSeconds } = JSON.parse(text) as Partial<Directions>;
+  const isUsable = Array.isArray(neighbours) && typeof againSeconds === 'number' && againSeconds >= 0.1;
+  if (!isUsable) throw new KindlingError('KND_IMAGE_NEIGHBOURS', 'the list of neighbours cannot be read');
+  return {
+    neighbours: neighbours.filter((url) => /^http:\/\/[\w.:[\]-]+$/.test(url)),
+    againSeconds: Math.min(againSeconds, LONGEST_SILENCE_SECONDS),
+  };
+}
+
+const bare = (hostname: string) => hostname.replace(/^\[|\]$/g, '');
