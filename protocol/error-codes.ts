@@ -150,12 +150,19 @@ export const ERROR_CODES = {
     meaning: 'A disk is too small for what is to be put on it.',
     hint: 'Choose another disk, or a smaller image or layout.',
   },
+  KND_ENCRYPTION_PACKAGES: {
+    exit: 3,
+    retryable: true,
+    meaning:
+      'A mutable system is to be encrypted, lacks the packages that open an encrypted root, and could not install them; nothing was encrypted.',
+    hint: 'Put cryptsetup-initramfs and tpm2-initramfs-tool into the image, or give the node access to its package repositories (and /etc/apt/apt.conf the proxy).',
+  },
   KND_ENCRYPTION_UNSUPPORTED: {
     exit: 4,
     retryable: false,
     meaning:
-      'Full disk encryption of a mutable (Ubuntu) system was asked for, which this version of Kindling does not do; nothing was touched.',
-    hint: 'Choose a profile without it: security NONE.',
+      'Full disk encryption was asked for, of a system that starts in a way Kindling cannot change: no GRUB, no initramfs-tools, no GUID partition table. Nothing was touched.',
+    hint: 'Use an image like Ubuntu’s or Debian’s cloud images, or choose a profile without encryption: security NONE.',
   },
   KND_ERASE_INCOMPLETE: {
     exit: 1,

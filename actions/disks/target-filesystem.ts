@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
 import type { ActionContext } from '../action.ts';
+import { openWithTpm } from '../encryption/open-with-tpm.ts';
 import { findDisk } from './choose-target.ts';
 import { findTargetDisk } from './find-target-disk.ts';
 import { partitionPath, splitPartitionPath } from './partition-paths.ts';
@@ -18,11 +19,24 @@ export interface TargetFilesystem {
   fsType?: string;
 }
 
-/** The partition a variable names, else the root partition of the disk that the image was written to, else of the disk the policy picks. */
+/**
+ * The partition a variable names, else the root partition of the disk that the image was written to, else of the disk the policy picks. One that
+ * fde_dmv has encrypted is opened, for as long as the action takes.
+ */
 export async function findTargetFilesystem(
-  context: Pick<ActionContext, 'machine'>,
+  context: Pick<ActionContext, 'machine' | 'run' | 'resources'>,
   device: string | undefined,
   selector?: string | undefined,
+): Promise<TargetFilesystem> {
+  const found = await findFilesystem(context, device, selector);
+  if (found.fsType !== 'crypto_LUKS') return found;
+  return { ...found, device: await openWithTpm(context, found.device), fsType: 'ext4' };
+}
+
+async function findFilesystem(
+  context: Pick<ActionContext, 'machine'>,
+  device: string | undefined,
+  selector: string | undefined,
 ): Promise<TargetFilesystem> {
   if (device !== undefined) return namedFilesystem(await context.machine.listDisks(), device);
   const { disk } = await findTargetDisk(context, { selector });

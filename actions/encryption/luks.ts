@@ -11,6 +11,13 @@ const ENVIRONMENT = { DM_DISABLE_UDEV: '1' };
 /** Header and key slots of LUKS2 as cryptsetup lays them out; the data begins behind them. */
 export const LUKS_HEADER_BYTES = 16 * 2 ** 20;
 
+/** With what a volume is made. */
+export interface VolumeKeys extends KeyFiles {
+  keyId: string;
+  /** The PCRs the TPM gives the disk key out for; the volume notes them for whoever opens it before its first boot. */
+  pcrs: string;
+}
+
 export interface LuksVolume {
   /** /dev/mapper/… */
   path: string;
@@ -24,7 +31,7 @@ export interface LuksVolume {
 export async function formatLuks(
   { run }: LuksContext,
   device: string,
-  keys: KeyFiles & { keyId: string },
+  keys: VolumeKeys,
   options: { label: string; uuid?: string | undefined },
 ): Promise<void> {
   const cheap = ['--pbkdf', 'pbkdf2', '--pbkdf-force-iterations', '1000'];
@@ -53,7 +60,7 @@ export async function formatLuks(
   // So that whoever stands before a locked disk knows which of the escrowed keys is its own.
   await run('cryptsetup', ['token', 'import', device], {
     env: ENVIRONMENT,
-    input: JSON.stringify({ type: 'kindling-escrow', keyslots: ['1'], key_id: keys.keyId }),
+    input: JSON.stringify({ type: 'kindling-escrow', keyslots: ['1'], key_id: keys.keyId, pcrs: keys.pcrs }),
   });
 }
 
@@ -61,7 +68,7 @@ export async function formatLuks(
  * Whether `formatLuks` has come to its end here with this key. One that was killed in the middle leaves a volume that opens but has no recovery key;
  * the token comes last.
  */
-export async function isFormatted({ run }: LuksContext, device: string, keyFile: string): Promise<boolean> {
+async function isFormatted({ run }: LuksContext, device: string, keyFile: string): Promise<boolean> {
   const opens = ['open', '--type', 'luks2', '--test-passphrase', '--key-file', keyFile, device];
   const hasToken = ['token', 'export', '--token-id', '0', device];
   for (const question of [opens, hasToken]) {
@@ -72,6 +79,20 @@ export async function isFormatted({ run }: LuksContext, device: string, keyFile:
     if (exitCode !== 0) return false;
   }
   return true;
+}
+
+/** An encrypted volume with nothing in it yet, open; one that an earlier run made is opened as it is. */
+export async function openNewVolume(
+  context: LuksContext & Pick<ActionContext, 'emit'>,
+  device: string,
+  name: string,
+  keys: VolumeKeys,
+): Promise<string> {
+  if (!(await isFormatted(context, device, keys.disk))) {
+    context.emit({ type: 'progress', stage: `encrypting ${name}` });
+    await formatLuks(context, device, keys, { label: name });
+  }
+  return (await openLuks(context, device, name, keys.disk)).path;
 }
 
 /** Opens a volume under a name; it closes with the action. One that a killed run left open is closed first. */

@@ -1,6 +1,7 @@
 import { copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { encodeCpio } from '../../protocol/cpio.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { defineAction } from '../action.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
@@ -8,6 +9,12 @@ import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
 import { type BootEntry, firstGrubEntry } from './grub-config.ts';
+
+/**
+ * An initramfs with nothing in it. A kernel that is given none looks for one in the firmware's tables, where the address of the Micro-OS's still
+ * stands though its memory has long been used for other things, and panics (drivers/firmware/efi/efi.c, LINUX_EFI_INITRD_MEDIA_GUID).
+ */
+const EMPTY_ARCHIVE = encodeCpio([]);
 
 export const kexec = defineAction({
   name: 'kexec',
@@ -66,15 +73,15 @@ export const kexec = defineAction({
     try {
       const initrd = path.join(folder, 'initrd');
       await joinFiles(await Promise.all(entry.initrds.map(inTarget)), initrd);
+      if (entry.initrds.length === 0) await writeFile(initrd, EMPTY_ARCHIVE);
       await copyFile(kernel, path.join(folder, 'kernel'));
       await mounted.unmount();
-      const withInitrd = entry.initrds.length > 0 ? [`--initrd=${initrd}`] : [];
       // -a: the system call that lets the kernel check the image and pass on what it got from the firmware; the older one where it is missing.
       await context.run('kexec', [
         '-a',
         '-l',
         path.join(folder, 'kernel'),
-        ...withInitrd,
+        `--initrd=${initrd}`,
         `--command-line=${entry.commandLine}`,
       ]);
     } finally {

@@ -7,6 +7,7 @@ import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findInstalledDisk, readTable, rereadPartitions, writeTable } from '../disks/installed-disk.ts';
 import { partitionPath } from '../disks/partition-paths.ts';
 import { findRootPartition } from '../disks/root-partition.ts';
+import { LVM_SIZE_PARAMETER } from '../volume-groups/lvm-size.ts';
 import { makeVolumeGroup } from '../volume-groups/volume-group.ts';
 import { planAddedPartitions } from './single-slot-layout.ts';
 import { makeSwap } from './two-slots.ts';
@@ -19,12 +20,7 @@ export const emtPartition = defineAction({
   mayRunAgain: true,
   parameters: {
     ...SELECTOR_PARAMETER,
-    LVM_SIZE: {
-      type: 'integer',
-      default: 0,
-      max: 1_000_000,
-      description: 'GB for a volume group lvmvg; 0 for none',
-    },
+    ...LVM_SIZE_PARAMETER,
     DEST_DISK: { type: 'absolute-path', description: 'The disk; without it the target disk' },
   },
   notes: [

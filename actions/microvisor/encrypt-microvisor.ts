@@ -1,21 +1,18 @@
-import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
 import type { ActionContext, ActionResult } from '../action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
-import { identityOf } from '../disks/disk-identity.ts';
 import { rereadPartitions } from '../disks/installed-disk.ts';
 import { partitionPath } from '../disks/partition-paths.ts';
-import { type DiskKeys, diskKeysOf, newDiskKeys } from '../encryption/disk-keys.ts';
-import { type EscrowRequest, escrowRecoveryKey, requireEscrow } from '../encryption/escrow.ts';
-import { type KeyFiles, layOutKeys } from '../encryption/key-files.ts';
-import { closeLeftOpen, formatLuks, isFormatted, openLuks } from '../encryption/luks.ts';
-import { requireTpm, sealInTpm, unsealFromTpm } from '../encryption/tpm.ts';
+import type { DiskKeys } from '../encryption/disk-keys.ts';
+import { requireEscrow } from '../encryption/escrow.ts';
+import { closeLeftOpen, openNewVolume } from '../encryption/luks.ts';
+import { type EncryptVariables, obtainKeys } from '../encryption/obtain-keys.ts';
+import { requireTpm } from '../encryption/tpm.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
+import { clearCopies, encryptRoot, encryptState } from '../moving/move-encrypted.ts';
 import { useOtherDisks } from '../volume-groups/data-disks.ts';
 import { makeVolumeGroup } from '../volume-groups/volume-group.ts';
 import { findBootUuid } from './boot-uuid.ts';
-import { clearCopies, encryptRoot, encryptState } from './move-encrypted.ts';
-import { readJournal } from './move-journal.ts';
 import { moveOut } from './move-partitions.ts';
 import { sealRoot } from './seal-root.ts';
 import { describeLayout, keepRootHash, makeSwap, type PlannedSlots, planSlots } from './two-slots.ts';
@@ -31,11 +28,6 @@ const NAMES: Record<string, string> = {
 };
 const ROOT = 'rootfs_crypt';
 const STATE = 'emt_persistent';
-
-export interface EncryptVariables extends EscrowRequest {
-  LVM_SIZE: number;
-  FDE_PCRS: string;
-}
 
 /** LUKS2 on everything but the EFI system partition, the key in the TPM, and the root sealed with dm-verity inside. */
 export async function encryptMicrovisor(
@@ -58,11 +50,8 @@ export async function encryptMicrovisor(
   if (context.isDryRun) return { summary: `would encrypt ${disk.path}`, data: { layout: summary } };
 
   // 2. The keys. The recovery key is in safe hands before the first byte is encrypted.
-  const keys = await obtainKeys(disk, planned, variables, context);
-  await escrowRecoveryKey(variables, keys, identityOf(disk), context.signal);
-  if (variables.KINDLING_ESCROW_URL) context.log('info', `recovery key ${keys.keyId} is in escrow`);
-  await sealInTpm(context, keys.diskKey, variables.FDE_PCRS);
-  const keyFiles = { ...(await layOutKeys(context, keys)), keyId: keys.keyId };
+  const begunAt = planned.isMoved ? reserved : undefined;
+  const { keys, keyFiles } = await obtainKeys(disk, begunAt, variables, context);
 
   // 3. The partitions.
   await repartition(disk, planned, keys, context);
@@ -76,7 +65,7 @@ export async function encryptMicrovisor(
   // 4. Encrypted volumes where nothing is yet; then the state and the root, through «reserved».
   for (const { number, partLabel } of partitions) {
     const name = NAMES[partLabel ?? ''];
-    if (name) await openNew(context, at(number), name, keyFiles);
+    if (name) await openNewVolume(context, at(number), name, keyFiles);
   }
   const copies = at(reserved.number);
   const state = await encryptState(context, copies, { device: at(3), name: STATE }, keyFiles);
@@ -91,7 +80,7 @@ export async function encryptMicrovisor(
     await makeVolumeGroup(context, 'lvmvg', [mapped('lvm')]);
   }
   await useOtherDisks(context, others, (device, name) =>
-    openNew(context, device, nameOnDisk(name), keyFiles),
+    openNewVolume(context, device, nameOnDisk(name), keyFiles),
   );
 
   // 6. The seal; and no readable copy is left behind.
@@ -112,24 +101,6 @@ const nameOnDisk = (disk: string) => `${disk}_crypt`;
 async function closeAll(context: ActionContext, others: readonly Disk[]): Promise<void> {
   const names = [...Object.values(NAMES), ROOT, STATE, ...others.map(({ name }) => nameOnDisk(name))];
   for (const name of names) await closeLeftOpen(context, name);
-}
-
-/** New keys for a disk that is as the image left it; for one that an earlier run has begun, that run’s, from the TPM. */
-async function obtainKeys(
-  disk: Disk,
-  { isMoved, layout }: PlannedSlots,
-  { FDE_PCRS }: EncryptVariables,
-  context: ActionContext,
-): Promise<DiskKeys> {
-  if (!isMoved) return newDiskKeys();
-  await using device = await BlockDevice.open(disk.path);
-  const journal = await readJournal(device, layout.reserved);
-  const keys = diskKeysOf(await unsealFromTpm(context, FDE_PCRS));
-  if (journal?.keyId === keys.keyId) return keys;
-  throw new KindlingError(
-    'KND_TPM_KEY_LOST',
-    `${disk.path} was encrypted with key ${journal?.keyId ?? 'unknown'}, the TPM holds ${keys.keyId}`,
-  );
 }
 
 /** Copies the state out, changes the table, and clears the place where the state could still be read. */
@@ -153,20 +124,6 @@ async function repartition(
   if (journal.step !== 'copied' || journal.oldStartBytes === undefined) return;
   await device.zero(journal.oldStartBytes, journal.bytes, { signal: context.signal });
   await device.sync();
-}
-
-/** An encrypted volume with nothing in it yet; one that an earlier run made is opened as it is. */
-async function openNew(
-  context: ActionContext,
-  device: string,
-  name: string,
-  keys: KeyFiles & { keyId: string },
-): Promise<string> {
-  if (!(await isFormatted(context, device, keys.disk))) {
-    context.emit({ type: 'progress', stage: `encrypting ${name}` });
-    await formatLuks(context, device, keys, { label: name });
-  }
-  return (await openLuks(context, device, name, keys.disk)).path;
 }
 
 async function bootUuid(context: ActionContext, systemPartition: string): Promise<string | undefined> {

@@ -1,9 +1,10 @@
-import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
 import { defineAction } from '../action.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findInstalledDisk } from '../disks/installed-disk.ts';
 import { ESCROW_PARAMETERS } from '../encryption/escrow.ts';
+import { encryptUbuntu } from '../ubuntu/encrypt-ubuntu.ts';
+import { LVM_SIZE_PARAMETER } from '../volume-groups/lvm-size.ts';
 import { encryptMicrovisor } from './encrypt-microvisor.ts';
 import { sealMicrovisor } from './seal-microvisor.ts';
 
@@ -11,17 +12,12 @@ export const fdeDmv = defineAction({
   name: 'fde_dmv',
   aliases: [],
   summary:
-    'Encrypts the disk (LUKS2, key in the TPM), gives an Edge Microvisor system its two slots and seals its root with dm-verity',
+    'Encrypts the disk (LUKS2, key in the TPM); gives an Edge Microvisor system its two slots and seals its root with dm-verity',
   destroysData: true,
   mayRunAgain: true,
   parameters: {
     ...SELECTOR_PARAMETER,
-    LVM_SIZE: {
-      type: 'integer',
-      default: 0,
-      max: 1_000_000,
-      description: 'GB for a volume group lvmvg on the same disk; 0 for none',
-    },
+    ...LVM_SIZE_PARAMETER,
     ENABLE_ONLY_DMVERITY: {
       type: 'boolean',
       default: false,
@@ -29,7 +25,9 @@ export const fdeDmv = defineAction({
     },
     MINIMUM_ROOTFS_SIZE: {
       type: 'integer',
-      description: 'Accepted; only the encryption of Ubuntu would use it, which is refused',
+      default: 25,
+      min: 1,
+      description: 'GB that the root of a mutable system gets at least; 50 where the disk has room',
     },
     FDE_PCRS: {
       type: 'text',
@@ -50,24 +48,21 @@ export const fdeDmv = defineAction({
   notes: [
     'Partitions as the boot module of the image expects them: 1 esp, 2 rootfs, 3 edge_persistent, 4 hashmap_a, 5 hashmap_b, 6 rootfs_b, 7 roothash, 8 swap, then 9 reserved, 10 lvm; with encryption 9 tep, 10 reserved, 11 lvm. The root hash is in `part_a_roothash` on partition 7.',
     'Encryption: LUKS2 with two key slots. Slot 0 is a random key that the TPM keeps where EMF’s initramfs looks for it; slot 1 is the recovery key, which must have been accepted by KINDLING_ESCROW_URL before anything is written. Everything that passed through «reserved» is overwritten at the end. The `full` profile of the Micro-OS has the tools.',
+    'Mutable systems (Ubuntu, Debian): partition 1 is the root; with /boot in it (22.04) 2 boot, 3 swap, 4 trusted_compute, 5 reserved, 6 persistent, 7 lvm are added, with /boot on a partition of its own (24.04) 2 swap, 3 tep, 4 reserved, 5 persistent, 6 lvm. Only the EFI system partition and /boot stay readable. The system opens its volumes in its initramfs with the key from the TPM, asks for the recovery key where the TPM keeps it, and then fills PCR 15. It needs initramfs-tools, GRUB, cryptsetup-initramfs and tpm2-initramfs-tool: the last two are installed with its package manager, before anything is encrypted, if the image lacks them. ENABLE_ONLY_DMVERITY does not concern them.',
     'Any disk name; resumable: a journal on the disk says how far it was, the TPM has the key. Other disks of the machine that are empty become the volume group lvmvg, unless KINDLING_OTHER_DISKS says leave. The second slot stays empty. Everything that changes the root must come before this action.',
   ],
   async run(variables, context) {
     const { disk, others } = await findInstalledDisk(context, variables);
     const disks = { disk, others: variables.KINDLING_OTHER_DISKS === 'use' ? others : [] };
-    refuseUbuntu(disks.disk);
+    if (isMutable(disk)) return encryptUbuntu(disks, variables, context);
     return variables.ENABLE_ONLY_DMVERITY
       ? sealMicrovisor(disks, variables.LVM_SIZE, context)
       : encryptMicrovisor(disks, variables, context);
   },
 });
 
-/** The reference tells the two kinds of system apart by this. Ubuntu would need packages, an initramfs and a boot loader changed inside it. */
-function refuseUbuntu({ path, partitions }: Disk): void {
+/** The reference tells the two kinds of system apart by the filesystem of partition 1; once that is encrypted, its name still does. */
+function isMutable({ partitions }: Disk): boolean {
   const first = partitions.find(({ number }) => number === 1);
-  if (!first?.signatures.some(({ type }) => type === 'ext4')) return;
-  throw new KindlingError(
-    'KND_ENCRYPTION_UNSUPPORTED',
-    `${path} holds a mutable system (its first partition is ext4); Kindling encrypts Edge Microvisor systems only`,
-  );
+  return first?.partLabel === 'rootfs' || (first?.signatures.some(({ type }) => type === 'ext4') ?? false);
 }

@@ -1,9 +1,9 @@
 import { KindlingError } from '../../protocol/error.ts';
 import type { BlockDevice } from '../disks/block-device.ts';
 import { writeTable } from '../disks/installed-disk.ts';
-import { type CopyContext, copyRange } from './copy-range.ts';
+import { type CopyContext, copyRange, notWhatWasCopied } from '../moving/copy-range.ts';
+import { type MoveJournal, readJournal, writeJournal } from '../moving/move-journal.ts';
 import type { MicrovisorLayout } from './layout.ts';
-import { type MoveJournal, readJournal, writeJournal } from './move-journal.ts';
 
 interface TableState {
   diskGuid: string;
@@ -69,8 +69,4 @@ export async function moveOut(
   }
   if (!table.isMoved) await writeTable(device, { ...table, partitions: layout.partitions });
   return journal;
-}
-
-export function notWhatWasCopied(devicePath: string): KindlingError {
-  return new KindlingError('KND_DISK_IO', `${devicePath} did not give back what was copied to it`);
 }

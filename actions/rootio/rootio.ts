@@ -248,7 +248,13 @@ async function mount(storage: RootioStorage, context: ActionContext): Promise<Ac
   for (const { device, format: kind, point } of wanted) {
     const target = path.join(MOUNT_ROOT, point);
     await mkdir(target, { recursive: true });
+    if (await isMountedOn(device, target)) continue; // by an earlier run
     await context.run('mount', ['-t', kind, device, target]);
   }
   return { summary: `mounted ${wanted.length} filesystems below ${MOUNT_ROOT}` };
+}
+
+async function isMountedOn(device: string, target: string): Promise<boolean> {
+  const mounts = await readFile('/proc/mounts', 'utf8');
+  return mounts.split('\n').some((line) => line.startsWith(`${device} ${target} `));
 }

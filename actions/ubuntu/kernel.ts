@@ -3,9 +3,9 @@ import path from 'node:path';
 import type { Disk } from '../../protocol/inventory.ts';
 import type { ActionContext } from '../action.ts';
 import { enterRoot } from '../cexec/enter-root.ts';
-import { lineLogger } from '../line-logger.ts';
 import { mountOn } from '../mounts/mount.ts';
 import { placeFile } from '../target-root/place-file.ts';
+import { runInRoot } from './run-in-root.ts';
 
 /** What the reference installs when the workflow names no version. */
 const DEFAULT_VERSIONS: Record<string, string> = {
@@ -67,16 +67,10 @@ export async function installKernel(
     `apt-get install -y --no-install-recommends linux-image-${version} linux-headers-${version} linux-modules-extra-${version}`,
     'update-grub',
   ]) {
-    const logger = lineLogger(context);
     context.emit({
       type: 'progress',
       stage: `installing kernel ${version}: ${command.split(' ')[1] ?? command}`,
     });
-    await context
-      .run('chroot', [root, '/bin/sh', '-c', command], {
-        env: { DEBIAN_FRONTEND: 'noninteractive', PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
-        onOutput: logger.onOutput,
-      })
-      .finally(logger.end);
+    await runInRoot(context, root, command);
   }
 }

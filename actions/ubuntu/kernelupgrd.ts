@@ -9,9 +9,11 @@ import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findInstalledDisk, readTable, rereadPartitions, writeTable } from '../disks/installed-disk.ts';
 import { partitionPath } from '../disks/partition-paths.ts';
 import { findRootPartition } from '../disks/root-partition.ts';
+import { openWithTpm } from '../encryption/open-with-tpm.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
 import { useOtherDisks } from '../volume-groups/data-disks.ts';
+import { LVM_SIZE_PARAMETER } from '../volume-groups/lvm-size.ts';
 import { makeVolumeGroup } from '../volume-groups/volume-group.ts';
 import { installKernel, kernelFor } from './kernel.ts';
 import { planUbuntuLayout, type UbuntuLayout, UNFINISHED } from './layout.ts';
@@ -24,12 +26,7 @@ export const kernelupgrd = defineAction({
   mayRunAgain: true,
   parameters: {
     ...SELECTOR_PARAMETER,
-    LVM_SIZE: {
-      type: 'integer',
-      default: 0,
-      max: 1_000_000,
-      description: 'GB for a volume group lvmvg on a single disk; 0 for none',
-    },
+    ...LVM_SIZE_PARAMETER,
     KERNEL_VERSION: {
       type: 'text',
       pattern: /^[\w.+-]+$/,
@@ -58,7 +55,9 @@ export const kernelupgrd = defineAction({
     if (layout.kind === 'split') await split(disk, layout, diskGuid, context);
     if (layout.kind !== 'leave') await useOtherDisks(context, others);
 
-    const mounted = await mountFilesystem(context, root.path, { fsType: 'ext4' });
+    const isEncrypted = root.signatures.some(({ type }) => type === 'crypto_LUKS');
+    const device = isEncrypted ? await openWithTpm(context, root.path) : root.path;
+    const mounted = await mountFilesystem(context, device, { fsType: 'ext4' });
     const osRelease = await readFile(await pathInRoot(mounted.target, '/etc/os-release'), 'utf8').catch(
       () => '',
     );

@@ -2,6 +2,7 @@ import type { Disk, Inventory } from '../../protocol/inventory.ts';
 import { FIRST_NIC_MAC, NODE_ID, type StickMachine, stickFileName } from '../../protocol/stick.ts';
 import type { Installation } from './installation.ts';
 import type { Payload } from './payload-server.ts';
+import { serveRecoveryKeys } from './recovery-key-server.ts';
 import { runStep } from './run-step.ts';
 
 /** Everything the machine's own entry asks for, on a disk that cannot start yet; then it can. The seal comes after all that changes the root. */
@@ -28,14 +29,23 @@ export async function configureDisk(
     });
   }
   await release(); // the actions below write a partition table of their own
-  if (entry.seal !== undefined) {
+  if (entry.seal !== undefined) await seal(installation, entry.seal);
+}
+
+/** The recovery key of an encrypted disk goes to the stick; where that has no place for it, fde_dmv refuses. */
+async function seal(installation: Installation, wish: NonNullable<StickMachine['seal']>): Promise<void> {
+  const { entry, folder } = installation;
+  const keys = wish.isEncrypted && folder ? await serveRecoveryKeys(folder) : undefined;
+  try {
     await runStep(installation, 'fde_dmv', {
-      ENABLE_ONLY_DMVERITY: String(!entry.seal.isEncrypted),
-      LVM_SIZE: String(entry.seal.lvmGigabytes),
+      ENABLE_ONLY_DMVERITY: String(!wish.isEncrypted),
+      LVM_SIZE: String(wish.lvmGigabytes),
       // Disks outside the plan stay as they are; those that were erased for this machine are its own.
       KINDLING_OTHER_DISKS: entry.wipeOthers ? 'use' : 'leave',
-      KINDLING_ESCROW: 'none', // there is no server to leave a recovery key at
+      ...(keys ? { KINDLING_ESCROW_URL: keys.url } : {}),
     });
+  } finally {
+    await keys?.close();
   }
 }
 

@@ -1,8 +1,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { stickFileName } from '../../protocol/stick.ts';
 import type { Run } from '../system/run.ts';
 import { withStickMounted } from './mount-stick.ts';
+import type { RecoveryKey } from './recovery-key-server.ts';
 
 /** What the stick remembers about one machine. */
 export interface MachineStatus {
@@ -19,7 +20,7 @@ export interface MachineStatus {
   error?: { code: string; message: string; hint: string };
 }
 
-/** The machine's two files on the partition for people, mounted only for the moment of a read or write. */
+/** The machine's files on the partition for people, mounted only for the moment of a read or write. */
 export class StickFolder {
   readonly #device: string;
   readonly #run: Run;
@@ -52,6 +53,21 @@ export class StickFolder {
         join(folder, 'status', `${this.#name}.json`),
         `${JSON.stringify(status, undefined, 2)}\n`,
       );
+    });
+  }
+
+  /** Adds the key to those of this machine; an older one may still be the one that opens its disk. It is on the stick when this resolves. */
+  async keepRecoveryKey(key: RecoveryKey): Promise<void> {
+    await withStickMounted(this.#device, this.#run, async (folder) => {
+      const file = join(folder, 'recovery-keys', `${this.#name}.json`);
+      await mkdir(dirname(file), { recursive: true });
+      const known = await readFile(file, 'utf8').then(
+        (text) => JSON.parse(text) as RecoveryKey[],
+        () => [],
+      );
+      const others = known.filter(({ keyId }) => keyId !== key.keyId);
+      const all = [...others, { ...key, at: new Date().toISOString() }];
+      await writeFile(file, `${JSON.stringify(all, undefined, 2)}\n`);
     });
   }
 }

@@ -56,9 +56,19 @@ const HOOKS = [
   'rm -rf "$1"/var/cache/apt/*.bin "$1"/var/cache/debconf/* "$1"/var/log/*',
 ];
 
-/** A Debian with systemd and the real cloud-init, as a tar file: made once, then taken from the cache. */
-export async function ensureDebianRoot(): Promise<string> {
-  const folder = await cached('target-root', { SUITE, EPOCH_SECONDS, PACKAGES, LEFT_OUT, HOOKS }, (target) =>
+/** What one Debian differs from another in. */
+interface DebianRecipe {
+  packages: readonly string[];
+  hooks: readonly string[];
+}
+
+const WITH_CLOUD_INIT: DebianRecipe = { packages: PACKAGES, hooks: HOOKS };
+
+/** A Debian (with systemd and the real cloud-init, if nothing else is asked for) as a tar file: made once, then taken from the cache. */
+export async function ensureDebianRoot(recipe = WITH_CLOUD_INIT): Promise<string> {
+  const { packages, hooks } = recipe;
+  const inputs = { SUITE, EPOCH_SECONDS, PACKAGES: packages, LEFT_OUT, HOOKS: hooks };
+  const folder = await cached('target-root', inputs, (target) =>
     step('Debian for the target image (about a minute and a half)', async () => {
       const sources = join(target, 'sources.list');
       await writeFile(sources, `${(await debianSources()).join('\n')}\n`);
@@ -72,8 +82,8 @@ export async function ensureDebianRoot(): Promise<string> {
         '--aptopt=APT::Install-Recommends "false"',
         '--aptopt=APT::Sandbox::User "root"',
         ...LEFT_OUT.map((path) => `--dpkgopt=path-exclude=${path}`),
-        `--include=${PACKAGES.join(',')}`,
-        ...HOOKS.map((hook) => `--customize-hook=${hook}`),
+        `--include=${packages.join(',')}`,
+        ...hooks.map((hook) => `--customize-hook=${hook}`),
         SUITE,
         join(target, 'root.tar'),
         sources,

@@ -138,7 +138,8 @@ export const RULES = {
   IMG502: { severity: 'error', meaning: 'verity and encryption are asked for only with profile emt.' },
   IMG503: {
     severity: 'warning',
-    meaning: 'A disk that is encrypted from a stick has no recovery key: only the machine’s TPM opens it.',
+    meaning:
+      'The recovery key of a disk that is encrypted from a stick is written to the stick (recovery-keys/): it belongs into safe hands.',
   },
 } as const satisfies Record<string, Rule>;
 

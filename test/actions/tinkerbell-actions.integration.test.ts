@@ -94,13 +94,14 @@ describe('archive2disk', () => {
   });
 });
 
+const stopped = (action: string, variables: Record<string, string>) =>
+  runAction(action, variables, {
+    stateDirectory: path.join(folder, 'state'),
+    timeoutMs: 4_000,
+    graceMs: 0, // no time to clean up: what it left is found in its ledger
+  });
+
 describe('killed in the middle', () => {
-  const stopped = (action: string, variables: Record<string, string>) =>
-    runAction(action, variables, {
-      stateDirectory: path.join(folder, 'state'),
-      timeoutMs: 4_000,
-      graceMs: 0, // no time to clean up: what it left is found in its ledger
-    });
   const isMounted = async (device: string) => (await readFile('/proc/mounts', 'utf8')).includes(`${device} `);
 
   it('archive2disk leaves nothing mounted and nothing unpacked, and a second run succeeds', async () => {
@@ -150,6 +151,41 @@ describe('killed in the middle', () => {
     expect(await isMounted(target.device)).toBe(false);
     expect((await execa('pgrep', ['-f', '^sleep 4711'], { reject: false })).stdout).toBe('');
     expect(await act('grub2disk', variables)).toMatchObject({ status: 'success' });
+  });
+});
+
+describe('killed in the middle of a transfer', () => {
+  it('oci2disk leaves nothing bootable, and a second run writes the whole image', async () => {
+    await using loop = await loopDisk(16 << 20);
+    const image = Buffer.concat([randomBytes(8 << 20), Buffer.alloc(1 << 20)]);
+    using registry = await testRegistry({ layers: [gzipSync(image)], stallsOnce: true });
+    const variables = { DEST_DISK: loop.device, IMG_URL: registry.image };
+    expect(await stopped('oci2disk', variables)).toMatchObject({ status: 'timeout' });
+    const half = await readFile(loop.file);
+    expect(half.subarray(0, 1 << 20).every((byte) => byte === 0)).toBe(true);
+    expect(await act('oci2disk', variables)).toMatchObject({ status: 'success' });
+    expect((await readFile(loop.file)).subarray(0, image.length).equals(image)).toBe(true);
+  });
+
+  it('slurp stops uploading, and a second run sends everything', async () => {
+    let isDeaf = true;
+    let received = 0;
+    const server = createServer((request, response) => {
+      if (isDeaf) return void request.pause();
+      request.on('data', (chunk: Buffer) => {
+        received += chunk.length;
+      });
+      request.on('end', () => response.writeHead(201).end());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const DEST_URL = `http://127.0.0.1:${(server.address() as { port: number }).port}/x`;
+    const variables = { SOURCE_DISK: disk.device, DEST_URL, IMG_NAME: 'node' };
+    expect(await stopped('slurp', variables)).toMatchObject({ status: 'timeout' });
+    isDeaf = false;
+    expect(await act('slurp', variables)).toMatchObject({ status: 'success' });
+    expect(received).toBeGreaterThan(16 << 20);
+    server.closeAllConnections();
+    server.close();
   });
 });
 
@@ -416,6 +452,75 @@ describe('rootio', () => {
     }
   });
 
+  it.each([
+    ['partition', {}],
+    ['partition', { MBR: 'y' }],
+    ['wipe', {}],
+  ])('%s %j, stopped at any write, is made whole by a second run', async (command, variables) => {
+    const labels = [{ label: 'LINUX', number: 1, size: 0 }];
+    const isMbr = 'MBR' in variables;
+    const isAsItShould = async (device: string) => {
+      const { stdout } = await execa('sfdisk', ['--json', device], { reject: false });
+      const table = stdout === '' ? undefined : JSON.parse(stdout).partitiontable;
+      if (command === 'wipe') return expect(table).toBeUndefined();
+      expect(table).toMatchObject({ label: isMbr ? 'dos' : 'gpt', partitions: [{ start: 2048 }] });
+      expect((await execa('sfdisk', ['--verify', device])).stdout).toContain('No errors detected');
+    };
+    const original = { writeAt: BlockDevice.prototype.writeAt, zero: BlockDevice.prototype.zero };
+    let isThrough = false;
+    for (let failAt = 1; !isThrough; failAt++) {
+      await using loop = await loopDisk(16 << 20);
+      const request = {
+        action: 'rootio',
+        args: [command],
+        variables: { ...(await metadata(loop.device, [], labels)), ...variables },
+        machine,
+        signal: new AbortController().signal,
+        emit: () => {},
+      };
+      await performAction({ ...request, args: ['partition'], variables: await metadata(loop.device) });
+      let writes = 0;
+      const countdown = () => {
+        if (++writes === failAt) throw new Error('the power went');
+      };
+      BlockDevice.prototype.writeAt = async function (offset, bytes) {
+        countdown();
+        return original.writeAt.call(this, offset, bytes);
+      };
+      BlockDevice.prototype.zero = async function (offset, length, options) {
+        countdown();
+        return original.zero.call(this, offset, length, options);
+      };
+      try {
+        isThrough = await performAction(request).then(
+          () => true,
+          () => false,
+        );
+      } finally {
+        Object.assign(BlockDevice.prototype, original);
+      }
+      if (failAt === 1) expect(isThrough).toBe(false);
+      await performAction(request);
+      await isAsItShould(loop.device);
+    }
+  });
+
+  it('formats over what a killed mkfs has left, and again', async () => {
+    await using loop = await loopDisk(16 << 20);
+    const xfs = { device: loop.device, format: 'vfat', point: '/' };
+    const ext4 = { device: loop.device, format: 'ext4', point: '/' };
+    expect(await act('rootio', await metadata(loop.device, [{ mount: xfs }]), ['format'])).toMatchObject({
+      status: 'success',
+    });
+    await execa('dd', ['if=/dev/zero', `of=${loop.device}`, 'bs=4096', 'count=1', 'seek=1']);
+    for (const _ of [1, 2]) {
+      expect(await act('rootio', await metadata(loop.device, [{ mount: ext4 }]), ['format'])).toMatchObject({
+        status: 'success',
+      });
+      expect((await execa('e2fsck', ['-fn', loop.device], { reject: false })).exitCode).toBe(0);
+    }
+  });
+
   it('with MBR refuses a label or a fifth partition it cannot have, and changes nothing', async () => {
     await using loop = await loopDisk(64 << 20);
     const five = [1, 2, 3, 4, 5].map((number) => ({ label: 'LINUX', number, size: 2048 }));
@@ -436,8 +541,11 @@ describe('rootio', () => {
       { mount: { device: loop.device, format: 'ext4', point } },
     ]);
     try {
-      expect(await act('rootio', variables, ['mount'])).toMatchObject({ status: 'success' });
-      expect(await readFile('/proc/mounts', 'utf8')).toContain(`${loop.device} /mnt${point} ext4`);
+      for (const _ of [1, 2]) {
+        expect(await act('rootio', variables, ['mount'])).toMatchObject({ status: 'success' });
+        const mounts = (await readFile('/proc/mounts', 'utf8')).split('\n');
+        expect(mounts.filter((line) => line.startsWith(`${loop.device} /mnt${point} ext4`))).toHaveLength(1);
+      }
     } finally {
       await execa('umount', [`/mnt${point}`], { reject: false });
       await rm(`/mnt${point}`, { recursive: true, force: true });

@@ -51,7 +51,8 @@ export function checkDiskAndImage(config: Config, report: Report): void {
     report('IMG502', ['image', 'protection'], message);
   }
   if (image.protection === 'encryption') {
-    const message = 'no recovery key is kept: without the machine’s own TPM the disk cannot be opened';
+    const message =
+      'the recovery key is written to the stick, in recovery-keys/: keep it apart from the machine';
     report('IMG503', ['image', 'protection'], message);
   }
 }

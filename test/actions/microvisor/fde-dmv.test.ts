@@ -27,9 +27,9 @@ const run = (variables: Record<string, string>) =>
     emit: () => {},
   });
 
-it('a mutable system is refused before anything is touched', async () => {
+it('a mutable system without anybody to take its recovery key is refused before anything is touched', async () => {
   await expect(run({ DEST_DISK: '/dev/nvme0n1', LVM_SIZE: '' })).rejects.toMatchObject({
-    code: 'KND_ENCRYPTION_UNSUPPORTED',
+    code: 'KND_ESCROW_NONE',
   });
 });
 
@@ -37,6 +37,7 @@ it.each([
   [{ LVM_SIZE: 'many' }],
   [{ ENABLE_ONLY_DMVERITY: 'perhaps' }],
   [{ FDE_PCRS: '7;15' }],
+  [{ MINIMUM_ROOTFS_SIZE: '0' }],
   [{ KINDLING_ESCROW: 'maybe' }],
   [{ KINDLING_ESCROW_URL: 'not a url' }],
   [{ DEST_DISK: 'nvme0n1' }],

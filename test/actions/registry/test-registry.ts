@@ -37,6 +37,8 @@ export async function testRegistry(options: {
   layers: (Buffer | TestLayer)[];
   config?: object;
   spoilBlobs?: boolean;
+  /** The first download of a layer stops in its middle and stays open. */
+  stallsOnce?: boolean;
   password?: string;
   /** HTTPS with this certificate, reached by this address. */
   tls?: { key: string; cert: string; address: string };
@@ -75,6 +77,7 @@ export async function testRegistry(options: {
     [digestOf(manifest), manifest],
   ]);
 
+  let willStall = options.stallsOnce ?? false;
   const answer: RequestListener = (request, response) => {
     const url = new URL(request.url ?? '/', `http://${request.headers.host}`);
     if (url.pathname === '/token') {
@@ -87,6 +90,12 @@ export async function testRegistry(options: {
       // Object stores answer 400 when a registry's token comes along.
       response.statusCode = request.headers.authorization && !options.tls ? 400 : 200;
       const bytes = blobs.get(url.pathname.slice('/storage/'.length)) ?? Buffer.alloc(0);
+      if (willStall && bytes.length > 1 << 16) {
+        willStall = false;
+        response.setHeader('content-length', bytes.length);
+        response.write(bytes.subarray(0, bytes.length / 2));
+        return;
+      }
       response.end(options.spoilBlobs ? Buffer.concat([bytes, Buffer.from('!')]) : bytes);
     } else if (request.headers.authorization !== 'Bearer T') {
       response.statusCode = 401;
@@ -120,6 +129,9 @@ export async function testRegistry(options: {
     image: `${host}/tools/x:latest`,
     host,
     layers,
-    [Symbol.dispose]: () => void server.close(),
+    [Symbol.dispose]: () => {
+      server.closeAllConnections();
+      server.close();
+    },
   };
 }

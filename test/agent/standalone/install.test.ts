@@ -182,7 +182,17 @@ describe('installing from a stick', () => {
       ENABLE_ONLY_DMVERITY: 'true',
       LVM_SIZE: '20',
       KINDLING_OTHER_DISKS: 'leave',
-      KINDLING_ESCROW: 'none',
+    });
+  });
+
+  test('a disk is not encrypted from a stick that has no place for its recovery key', async () => {
+    const seal = { isEncrypted: true, lvmGigabytes: 0 };
+    const { calls } = await installWith(manifest({ targetKind: 'immutable', seal }));
+    // Without an address fde_dmv refuses: KND_ESCROW_NONE.
+    expect(calls.find(({ action }) => action === 'fde_dmv')?.variables).toEqual({
+      ENABLE_ONLY_DMVERITY: 'false',
+      LVM_SIZE: '0',
+      KINDLING_OTHER_DISKS: 'leave',
     });
   });
 

@@ -910,7 +910,7 @@ const CASES: Case[] = [
     code: 'IMG503',
     severity: 'warning',
     good: [image({ profile: 'emt', protection: 'verity' })],
-    bad: [[image({ profile: 'emt', protection: 'encryption' }), 'image.protection', /no recovery key/]],
+    bad: [[image({ profile: 'emt', protection: 'encryption' }), 'image.protection', /written to the stick/]],
   },
 ];
 

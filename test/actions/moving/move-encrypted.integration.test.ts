@@ -6,14 +6,14 @@ import { describe, expect, it } from 'vitest';
 import type { ActionContext } from '../../../actions/action.ts';
 import { BlockDevice } from '../../../actions/disks/block-device.ts';
 import { LUKS_HEADER_BYTES } from '../../../actions/encryption/luks.ts';
-import { clearCopies, encryptRoot, encryptState } from '../../../actions/microvisor/move-encrypted.ts';
-import { writeJournal } from '../../../actions/microvisor/move-journal.ts';
+import { clearCopies, encryptRoot, encryptState } from '../../../actions/moving/move-encrypted.ts';
+import { writeJournal } from '../../../actions/moving/move-journal.ts';
 import { Resources } from '../../../actions/resources/resources.ts';
 import { type Run, run } from '../../../agent/system/run.ts';
 import { ext4Disk, loopDisk, withMounted } from '../loop-disk.ts';
 
 const MIB = 2 ** 20;
-const keys = { disk: '/dev/null', recovery: '/dev/null', keyId: 'k' };
+const keys = { disk: '/dev/null', recovery: '/dev/null', keyId: 'k', pcrs: '15' };
 const names = { state: `knd-state-${process.pid}`, root: `knd-root-${process.pid}` };
 
 /**

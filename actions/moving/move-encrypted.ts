@@ -1,12 +1,10 @@
 import { KindlingError } from '../../protocol/error.ts';
 import type { ActionContext } from '../action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
-import type { KeyFiles } from '../encryption/key-files.ts';
-import { formatLuks, openLuks } from '../encryption/luks.ts';
-import { type CopyContext, copyRange, hashRange } from './copy-range.ts';
+import { formatLuks, openLuks, type VolumeKeys } from '../encryption/luks.ts';
+import { type CopyContext, copyRange, hashRange, notWhatWasCopied } from './copy-range.ts';
+import { filesystemBytes } from './ext4-size.ts';
 import { type MoveJournal, readJournal, writeJournal } from './move-journal.ts';
-import { notWhatWasCopied } from './move-partitions.ts';
-import { filesystemBytes } from './seal-root.ts';
 
 export interface Volume {
   device: string;
@@ -14,14 +12,12 @@ export interface Volume {
   name: string;
 }
 
-type Keys = KeyFiles & { keyId: string };
-
 /** The state partition from its copy in «reserved» into an encrypted volume; gives the path of the open volume. */
 export async function encryptState(
   context: ActionContext,
   reserved: string,
   volume: Volume,
-  keys: Keys,
+  keys: VolumeKeys,
 ): Promise<string> {
   const journal = await journalIn(reserved);
   if (journal.step === 'copied') {
@@ -39,7 +35,7 @@ export async function encryptRoot(
   context: ActionContext,
   reserved: string,
   volume: Volume,
-  keys: Keys,
+  keys: VolumeKeys,
   uuid: string | undefined,
 ): Promise<string> {
   let journal = await journalIn(reserved);
@@ -65,6 +61,11 @@ export async function clearCopies(context: Pick<ActionContext, 'signal'>, reserv
   if (journal.step === 'done') return;
   await clear(reserved, 0, journal.usedBytes ?? journal.bytes, context.signal);
   await note(reserved, { ...journal, step: 'done', bytes: 0, sha256: '' });
+}
+
+/** Whether an earlier run has come to its end. */
+export async function isDone(reserved: string): Promise<boolean> {
+  return (await journalIn(reserved)).step === 'done';
 }
 
 async function copyRootOut(
@@ -114,7 +115,7 @@ async function restore(
   if (read !== sha256 || written !== sha256) throw notWhatWasCopied(read === sha256 ? path : reserved);
 }
 
-async function open(context: ActionContext, { device, name }: Volume, keys: Keys): Promise<string> {
+async function open(context: ActionContext, { device, name }: Volume, keys: VolumeKeys): Promise<string> {
   return (await openLuks(context, device, name, keys.disk)).path;
 }
 

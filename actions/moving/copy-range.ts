@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { KindlingError } from '../../protocol/error.ts';
 import type { BlockDevice } from '../disks/block-device.ts';
 
 const PIECE = 4 * 2 ** 20;
@@ -44,4 +45,8 @@ export async function hashRange(
     hash.update(await device.readAt(offset + done, Math.min(PIECE, length - done)));
   }
   return hash.digest('hex');
+}
+
+export function notWhatWasCopied(devicePath: string): KindlingError {
+  return new KindlingError('KND_DISK_IO', `${devicePath} did not give back what was copied to it`);
 }

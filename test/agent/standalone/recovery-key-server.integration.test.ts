@@ -1,0 +1,50 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { execa } from 'execa';
+import { expect, it } from 'vitest';
+import { newDiskKeys } from '../../../actions/encryption/disk-keys.ts';
+import { escrowRecoveryKey } from '../../../actions/encryption/escrow.ts';
+import { serveRecoveryKeys } from '../../../agent/standalone/recovery-key-server.ts';
+import { StickFolder } from '../../../agent/standalone/stick-folder.ts';
+import { run } from '../../../agent/system/run.ts';
+import { loopDisk, withMounted } from '../../actions/loop-disk.ts';
+
+const { signal } = new AbortController();
+
+it('a recovery key is on the stick before the action is told so, each key once', async () => {
+  await using stick = await loopDisk(16 << 20);
+  await execa('mkfs.vfat', [stick.device]);
+  const server = await serveRecoveryKeys(new StickFolder(stick.device, 'node:1', run));
+  const request = {
+    KINDLING_ESCROW_URL: server.url,
+    KINDLING_ESCROW: 'required',
+    TLS_CA_CERT: undefined,
+  } as const;
+  const [first, second] = [newDiskKeys(), newDiskKeys()];
+  try {
+    for (const keys of [first, first, second]) {
+      await escrowRecoveryKey(request, keys, { serial: 'D1', sizeBytes: 1 } as never, signal);
+    }
+    const nonsense = await fetch(server.url, { method: 'POST', body: '{"keyId": 1}' });
+    expect(nonsense.status).toBe(503);
+  } finally {
+    await server.close();
+  }
+  await withMounted(stick.device, async (folder) => {
+    const text = await readFile(path.join(folder, 'recovery-keys', 'node_1.json'), 'utf8');
+    expect(JSON.parse(text)).toMatchObject([
+      { keyId: first.keyId, recoveryKey: first.recoveryKey, disk: { serial: 'D1' } },
+      { keyId: second.keyId, recoveryKey: second.recoveryKey },
+    ]);
+  });
+});
+
+it('a stick that cannot be written is no safe place', async () => {
+  await using stick = await loopDisk(1 << 20); // no filesystem on it
+  const server = await serveRecoveryKeys(new StickFolder(stick.device, 'node-1', run));
+  const { keyId, recoveryKey } = newDiskKeys();
+  const body = JSON.stringify({ keyId, recoveryKey, disk: {} });
+  const answer = await fetch(server.url, { method: 'POST', body });
+  expect(answer.status).toBe(503);
+  await server.close();
+});
