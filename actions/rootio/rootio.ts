@@ -9,8 +9,8 @@ import { encodeGpt, type Piece } from '../../protocol/partition-table/gpt-encode
 import { encodeMbr } from '../../protocol/partition-table/mbr-encode.ts';
 import { type ActionContext, type ActionResult, defineAction } from '../action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
-import { chooseTargetDisk } from '../disks/choose-target.ts';
-import { partitionPath } from '../disks/partition-paths.ts';
+import { chooseTargetDisk, findDisk, whyNever } from '../disks/choose-target.ts';
+import { partitionPath, splitPartitionPath } from '../disks/partition-paths.ts';
 import { announcePlan, CONSENT_PARAMETERS, planFor } from '../disks/plan.ts';
 import { eraseDisk } from '../erase/erase-disk.ts';
 import { tearDownHolders } from '../erase/holders.ts';
@@ -229,10 +229,19 @@ async function format(storage: RootioStorage, context: ActionContext): Promise<A
       throw new KindlingError('KND_METADATA_INVALID', `${device}: there is no filesystem "${kind}"`);
     return command;
   });
+  const disks = await context.machine.listDisks();
+  for (const { mount } of storage.filesystems) refuseWrongDisk(disks, mount.device);
   if (context.isDryRun)
     return { summary: commands.map(([program, args]) => [program, ...args].join(' ')).join('; ') };
   for (const [program, args] of commands) await context.run(program, args);
   return { summary: `formatted ${commands.length} filesystems` };
+}
+
+/** The metadata may name any device; the stick the Micro-OS came from is none to make filesystems on. */
+function refuseWrongDisk(disks: readonly Disk[], device: string): void {
+  const disk = findDisk(disks, splitPartitionPath(device)?.disk ?? device);
+  const reason = disk && whyNever(disk);
+  if (reason) throw new KindlingError('KND_DISK_REFUSED', `${device} cannot be formatted: ${reason}`);
 }
 
 /** Mounts stay after the action, because that is what it is for; the shortest path first, so that each lies on the one above. */

@@ -40,7 +40,10 @@ export const slurp = defineAction({
       throw new KindlingError('KND_DISK_NOT_FOUND', `${SOURCE_DISK} is not a block device of this machine`);
     const name = `${IMG_NAME}.img${COMPRESSED ? '.gz' : ''}`;
     if (context.isDryRun) return { summary: `would upload ${SOURCE_DISK} as ${name}` };
-    const bytes = await upload(new URL(DEST_URL), name, SOURCE_DISK, COMPRESSED, context);
+    const { stdout } = await context.run('blockdev', ['--getsize64', SOURCE_DISK]);
+    const size = Number(stdout);
+    if (size === 0) throw new KindlingError('KND_DISK_NOT_FOUND', `${SOURCE_DISK} has no medium`);
+    const bytes = await upload(new URL(DEST_URL), name, SOURCE_DISK, COMPRESSED, context, size);
     return { summary: `uploaded ${bytes} bytes of ${SOURCE_DISK} as ${name}`, data: { bytes } };
   },
 });
@@ -51,6 +54,7 @@ async function upload(
   device: string,
   isCompressed: boolean,
   context: ActionContext,
+  size: number,
 ): Promise<number> {
   const boundary = 'kindling-image-boundary';
   const request = (url.protocol === 'https:' ? https : http).request(url, {
@@ -67,6 +71,10 @@ async function upload(
     await using handle = await open(device, 'r');
     for (;;) {
       const { buffer, bytesRead } = await handle.read(Buffer.alloc(PIECE), 0, PIECE, bytes);
+      if (bytesRead === 0 && bytes < size) {
+        // A disk that was pulled out reads as if it ended here; the upload must not look whole.
+        throw new KindlingError('KND_DISK_IO', `${device} ended after ${bytes} of ${size} bytes`);
+      }
       if (bytesRead === 0) return;
       bytes += bytesRead;
       context.emit({ type: 'progress', stage: 'uploading', figures: { bytesRead: bytes } });
@@ -84,6 +92,7 @@ async function upload(
     await Promise.all([pipeline(body, request), answered]);
   } catch (cause) {
     context.signal.throwIfAborted();
+    if (cause instanceof KindlingError) throw cause;
     throw new KindlingError('KND_UPLOAD_FAILED', `${url.host} does not take the image`, {
       cause,
       retryable: true,

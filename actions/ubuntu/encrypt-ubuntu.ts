@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readFile } from 'node:fs/promises';
+import { access, mkdir, readFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import path from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
@@ -164,6 +164,16 @@ async function prepareSystem(
   layout: EncryptedUbuntuLayout,
   context: ActionContext,
 ): Promise<void> {
+  const isUefi = await access('/sys/firmware/efi').then(
+    () => true,
+    () => false,
+  );
+  if (layout.boot && !isUefi) {
+    throw new KindlingError(
+      'KND_ENCRYPTION_UNSUPPORTED',
+      `${disk.path}: this machine starts by BIOS, whose GRUB cannot be led to a /boot of its own`,
+    );
+  }
   const esp = layout.partitions.find(({ type }) => type === SYSTEM_PARTITION);
   if (!esp || (layout.boot && !(await hasStub(context, partitionPath(disk.path, esp.number))))) {
     throw new KindlingError(

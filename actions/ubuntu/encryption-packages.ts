@@ -34,6 +34,7 @@ export async function installEncryptionPackages(context: ActionContext, root: st
   context.log('info', `installing ${missing.join(', ')}`);
   const inside = await enterRoot(context, root, { lendResolvConf: true });
   try {
+    await runInRoot(context, root, 'dpkg --configure -a'); // where a run was killed in the middle of this
     await runInRoot(context, root, 'apt-get update');
     await runInRoot(context, root, `apt-get install -y --no-install-recommends ${missing.join(' ')}`);
   } catch (cause) {

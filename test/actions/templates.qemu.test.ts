@@ -3,11 +3,10 @@ import { createServer, type Server } from 'node:http';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureMicroOs } from '../../initrd/index.ts';
-import type { DiskFile } from '../../lab/qemu/disk-file.ts';
 import { bootMachine, type Machine } from '../../lab/qemu/machine.ts';
 import { microOsKernel } from '../../lab/qemu/micro-os.ts';
-import { readPartitionTable } from '../../protocol/partition-table/read.ts';
 import { MicroOsShell } from './micro-os-shell.ts';
+import { numbersAndLabels, partitionsOn } from './partitions-on.ts';
 import { buildTestImage, type TestImage } from './test-image.ts';
 
 let images: Record<'mutable' | 'immutable', TestImage>;
@@ -53,9 +52,6 @@ const done = async (name: string, variables: Record<string, string> = {}) => {
   return answer.output;
 };
 
-const tableOf = async (disk: DiskFile | undefined) =>
-  disk && readPartitionTable((offset, length) => disk.read(offset, length), await disk.size());
-
 describe('the actions of the microvisor template', () => {
   it('from the Secure Boot check to the boot order', async () => {
     await done('securebootflag', { SECURITY_FEATURE_FLAG: 'SECURITY_FEATURE_NONE' });
@@ -86,9 +82,19 @@ describe('the actions of the microvisor template', () => {
   });
 });
 
+/** Starts an action and kills it as soon as the kernel shows a partition that it makes: the table is there, nothing on it yet. */
+const killOnceThereIs = async (device: string, name: string, variables: Record<string, string> = {}) => {
+  const settings = Object.entries(variables).map(([key, value]) => ` --set ${key}=${value}`);
+  const killed = await shell.run(
+    `kindling-agent action ${name}${settings.join('')} >/dev/null 2>&1 & p=$!; until [ -e ${device} ]; do sleep 0.05; done; kill -9 $p; wait $p`,
+  );
+  expect(killed.exitCode).toBe(137);
+};
+
 describe('emt_partition', () => {
-  it('adds swap and a second root, and once more changes nothing', async () => {
+  it('killed in the middle, adds swap and a second root, and once more changes nothing', async () => {
     await done('image2disk', { IMG_URL: `${url}/immutable`, KINDLING_DISK: 'serial=MUTABLE' });
+    await killOnceThereIs('/dev/vda4', 'emt_partition');
     const layout = /3 edge_persistent \d+ MiB, 4 swap 1024 MiB, 5 rootfs_b 3072 MiB/;
     const first = await done('emt_partition', { LVM_SIZE: '0' });
     expect(first).toMatch(layout);
@@ -102,7 +108,7 @@ describe('emt_partition', () => {
 });
 
 describe('the actions of the ubuntu template', () => {
-  it('from the image to the boot order', async () => {
+  it('from the image to the boot order, kernelupgrd killed in the middle', async () => {
     await done('image2disk', { IMG_URL: `${url}/mutable`, KINDLING_DISK: 'serial=MUTABLE' });
     await done('cexec', {
       FS_TYPE: 'ext4',
@@ -110,6 +116,7 @@ describe('the actions of the ubuntu template', () => {
       DEFAULT_INTERPRETER: '/bin/sh -c',
       CMD_LINE: 'echo configured > /etc/configured',
     });
+    await killOnceThereIs('/dev/vda4', 'kernelupgrd', { ROOTFS_SIZE_GB: '1' });
     expect(
       await done('kernelupgrd', {
         LVM_SIZE: '',
@@ -133,8 +140,8 @@ describe('the disks afterwards', () => {
   it('are laid out as the templates say, and the seal verifies', async () => {
     await machine.powerCut();
     const [immutable, mutable] = machine.disks;
-    const table = await tableOf(immutable);
-    expect(table?.partitions.map(({ number, partLabel }) => `${number} ${partLabel}`)).toEqual([
+    const partitions = await partitionsOn(immutable);
+    expect(numbersAndLabels(partitions)).toEqual([
       '1 esp',
       '2 rootfs',
       '3 edge_persistent',
@@ -145,15 +152,15 @@ describe('the disks afterwards', () => {
       '8 swap',
       '9 reserved',
     ]);
-    expect((await tableOf(mutable))?.partitions.map(({ partLabel }) => partLabel)).toEqual([
-      'esp',
-      'rootfs',
-      'swap',
-      'data_persistent',
+    expect(numbersAndLabels(await partitionsOn(mutable))).toEqual([
+      '1 esp',
+      '2 rootfs',
+      '3 swap',
+      '4 data_persistent',
     ]);
 
     const loop = async (number: number) => {
-      const part = table?.partitions.find((each) => each.number === number);
+      const part = partitions.find((each) => each.number === number);
       const { stdout } = await execa('losetup', [
         '--find',
         '--show',

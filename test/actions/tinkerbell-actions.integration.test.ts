@@ -20,6 +20,7 @@ import { run } from '../../agent/system/run.ts';
 import { readPartitionTable } from '../../protocol/partition-table/read.ts';
 import { disk as diskFixture } from './disks/disk-fixture.ts';
 import { ext4Disk, type LoopDisk, loopDisk, withMounted } from './loop-disk.ts';
+import { withPowerCutAt } from './power-cut.ts';
 import { tarOf, testRegistry } from './registry/test-registry.ts';
 
 let folder: string;
@@ -206,6 +207,27 @@ describe('slurp', () => {
     const content = received.subarray(start, received.lastIndexOf('\r\n--kindling'));
     const image = COMPRESSED === 'true' ? gunzipSync(content) : content;
     expect(image.equals(await readFile(disk.file))).toBe(true);
+  });
+
+  it('a disk without a medium, or one that is pulled out, is no image', async () => {
+    const loop = await loopDisk(64 << 20);
+    let isPulled = false;
+    const server = createServer((request, response) => {
+      request.on('data', () => {
+        if (!isPulled) execFileSync('truncate', ['-s', '0', loop.file]);
+        if (!isPulled) execFileSync('losetup', ['-c', loop.device]);
+        isPulled = true;
+      });
+      request.on('end', () => response.writeHead(201).end());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const DEST_URL = `http://127.0.0.1:${(server.address() as { port: number }).port}/x`;
+    const variables = { SOURCE_DISK: loop.device, DEST_URL, IMG_NAME: 'node' };
+    expect(await act('slurp', variables)).toMatchObject({ status: 'failed', error: { code: 'KND_DISK_IO' } });
+    expect(await act('slurp', variables)).toMatchObject({ error: { code: 'KND_DISK_NOT_FOUND' } });
+    server.closeAllConnections();
+    server.close();
+    await loop[Symbol.asyncDispose]();
   });
 
   it('fails when the server does not take it', async () => {
@@ -431,6 +453,25 @@ describe('rootio', () => {
     });
   });
 
+  it('does not format what the Micro-OS was started from', async () => {
+    await using loop = await loopDisk(16 << 20);
+    const variables = await metadata(loop.device, [
+      { mount: { device: `${loop.device}p1`, format: 'ext4' } },
+    ]);
+    const disks = await machine.listDisks();
+    const listDisks = async () =>
+      disks.map((each) => (each.path === loop.device ? { ...each, isBootMedium: true } : each));
+    const request = {
+      signal: new AbortController().signal,
+      emit: () => {},
+      args: ['format'],
+      isDryRun: true,
+    };
+    await expect(
+      performAction({ ...request, action: 'rootio', variables, machine: { ...machine, listDisks } }),
+    ).rejects.toMatchObject({ code: 'KND_DISK_REFUSED' });
+  });
+
   it('with MBR writes one that sfdisk reads, over a GUID table, and again', async () => {
     await using loop = await loopDisk(64 << 20);
     const labels = [
@@ -466,39 +507,17 @@ describe('rootio', () => {
       expect(table).toMatchObject({ label: isMbr ? 'dos' : 'gpt', partitions: [{ start: 2048 }] });
       expect((await execa('sfdisk', ['--verify', device])).stdout).toContain('No errors detected');
     };
-    const original = { writeAt: BlockDevice.prototype.writeAt, zero: BlockDevice.prototype.zero };
     let isThrough = false;
     for (let failAt = 1; !isThrough; failAt++) {
       await using loop = await loopDisk(16 << 20);
+      const common = { action: 'rootio', machine, signal: new AbortController().signal, emit: () => {} };
+      await performAction({ ...common, args: ['partition'], variables: await metadata(loop.device) });
       const request = {
-        action: 'rootio',
+        ...common,
         args: [command],
         variables: { ...(await metadata(loop.device, [], labels)), ...variables },
-        machine,
-        signal: new AbortController().signal,
-        emit: () => {},
       };
-      await performAction({ ...request, args: ['partition'], variables: await metadata(loop.device) });
-      let writes = 0;
-      const countdown = () => {
-        if (++writes === failAt) throw new Error('the power went');
-      };
-      BlockDevice.prototype.writeAt = async function (offset, bytes) {
-        countdown();
-        return original.writeAt.call(this, offset, bytes);
-      };
-      BlockDevice.prototype.zero = async function (offset, length, options) {
-        countdown();
-        return original.zero.call(this, offset, length, options);
-      };
-      try {
-        isThrough = await performAction(request).then(
-          () => true,
-          () => false,
-        );
-      } finally {
-        Object.assign(BlockDevice.prototype, original);
-      }
+      isThrough = await withPowerCutAt(failAt, () => performAction(request));
       if (failAt === 1) expect(isThrough).toBe(false);
       await performAction(request);
       await isAsItShould(loop.device);
@@ -507,9 +526,9 @@ describe('rootio', () => {
 
   it('formats over what a killed mkfs has left, and again', async () => {
     await using loop = await loopDisk(16 << 20);
-    const xfs = { device: loop.device, format: 'vfat', point: '/' };
+    const fat = { device: loop.device, format: 'vfat', point: '/' };
     const ext4 = { device: loop.device, format: 'ext4', point: '/' };
-    expect(await act('rootio', await metadata(loop.device, [{ mount: xfs }]), ['format'])).toMatchObject({
+    expect(await act('rootio', await metadata(loop.device, [{ mount: fat }]), ['format'])).toMatchObject({
       status: 'success',
     });
     await execa('dd', ['if=/dev/zero', `of=${loop.device}`, 'bs=4096', 'count=1', 'seek=1']);

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { lstat, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runAction } from '../../../actions/run-action.ts';
+import { type RunActionContext, runAction } from '../../../actions/run-action.ts';
 import { ext4Disk, type LoopDisk, withMounted } from '../loop-disk.ts';
 
 const CONTENTS = Buffer.alloc(3_000_000, 'program');
@@ -21,20 +21,24 @@ beforeAll(async () => {
     else if (request.url === '/cut') {
       response.writeHead(200, { 'content-length': CONTENTS.length });
       response.write(CONTENTS.subarray(0, 1000), () => response.destroy());
+    } else if (request.url === '/stalled') {
+      response.writeHead(200, { 'content-length': CONTENTS.length });
+      response.write(CONTENTS.subarray(0, 1000)); // and nothing more
     } else response.writeHead(404).end();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
 afterAll(async () => {
+  server.closeAllConnections();
   server.close();
   await disk[Symbol.asyncDispose]();
   await rm(folder, { recursive: true });
 });
 
-function fetchTo(name: string, variables: Record<string, string> = {}) {
+function fetchTo(name: string, variables: Record<string, string> = {}, context: RunActionContext = {}) {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/${name}`;
   const all = { URL: url, SHA256, DEST_DISK: disk.device, DEST_PATH: '/opt/bin/k3s', ...variables };
-  return runAction('fetchfile', all, { stateDirectory: path.join(folder, 'state') });
+  return runAction('fetchfile', all, { stateDirectory: path.join(folder, 'state'), ...context });
 }
 
 test('a file arrives whole, with its mode, in directories that are made', async () => {
@@ -62,3 +66,33 @@ test('a wrong hash, a cut connection or a missing file leave nothing behind', as
     expect(await readdir(path.join(root, 'other'))).toEqual([]);
   });
 });
+
+test('killed in the middle leaves the old file and nothing mounted, and a second run has the new one', async () => {
+  const place = { DEST_PATH: '/killed/file', MODE: '0644' };
+  await withMounted(disk.device, async (root) => {
+    await mkdir(path.join(root, 'killed'));
+    await writeFile(path.join(root, 'killed/file'), 'old');
+  });
+  const killed = await fetchTo('stalled', place, { timeoutMs: 3_000, graceMs: 0 });
+  expect(killed).toMatchObject({ status: 'timeout' });
+  expect(await readFile('/proc/mounts', 'utf8')).not.toContain(`${disk.device} `);
+  await withMounted(disk.device, async (root) => {
+    expect(await readFile(path.join(root, 'killed/file'), 'utf8')).toBe('old');
+  });
+  for (const _ of ['second run', 'again']) {
+    expect(await fetchTo('k3s', place)).toMatchObject({ status: 'success' });
+    await withMounted(disk.device, async (root) => {
+      expect(await readdir(path.join(root, 'killed'))).toEqual(['file']);
+      expect((await readFile(path.join(root, 'killed/file'))).equals(CONTENTS)).toBe(true);
+    });
+  }
+});
+
+test.each([[{ URL: 'nowhere' }], [{ SHA256: 'abc' }], [{ DEST_PATH: 'relative' }], [{ MODE: '9' }]])(
+  '%j is refused before anything is fetched',
+  async (variables) => {
+    expect(await fetchTo('k3s', variables as Record<string, string>)).toMatchObject({
+      error: { code: 'KND_ACTION_VARIABLES' },
+    });
+  },
+);

@@ -11,6 +11,7 @@ import { writeJournal } from '../../../actions/moving/move-journal.ts';
 import { Resources } from '../../../actions/resources/resources.ts';
 import { type Run, run } from '../../../agent/system/run.ts';
 import { ext4Disk, loopDisk, withMounted } from '../loop-disk.ts';
+import { withPowerCutAt } from '../power-cut.ts';
 
 const MIB = 2 ** 20;
 const keys = { disk: '/dev/null', recovery: '/dev/null', keyId: 'k', pcrs: '15' };
@@ -107,30 +108,10 @@ async function encrypt(
 
 describe('moving into encrypted volumes', () => {
   it('stopped at any write, a second run still has state and root, and no readable copy is left', async () => {
-    const original = { writeAt: BlockDevice.prototype.writeAt, zero: BlockDevice.prototype.zero };
     let isThrough = false;
     for (let failAt = 1; !isThrough; failAt++) {
       await using disks = await halfWay();
-      let writes = 0;
-      const countdown = () => {
-        if (++writes === failAt) throw new Error('the power went');
-      };
-      BlockDevice.prototype.writeAt = async function (offset, bytes) {
-        countdown();
-        return original.writeAt.call(this, offset, bytes);
-      };
-      BlockDevice.prototype.zero = async function (offset, length, options) {
-        countdown();
-        return original.zero.call(this, offset, length, options);
-      };
-      try {
-        isThrough = await encrypt(disks).then(
-          () => true,
-          () => false,
-        );
-      } finally {
-        Object.assign(BlockDevice.prototype, original);
-      }
+      isThrough = await withPowerCutAt(failAt, () => encrypt(disks));
       await encrypt(disks, async () => {
         const state = await hashOf(`/dev/mapper/${names.state}`, disks.content.length);
         expect({ failAt, state }).toEqual({ failAt, state: sha256(disks.content) });
