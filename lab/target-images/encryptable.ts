@@ -43,6 +43,7 @@ const FILES: Record<string, string> = {
   // Ubuntu's cloud images start without an initramfs, by the GUID of the root's partition.
   'etc/default/grub.d/40-force-partuuid.cfg': 'GRUB_FORCE_PARTUUID=6b696e64-6c69-6e67-8000-000000000001\n',
   'boot/efi/.keep': '',
+  'boot/grub/grub.cfg': `menuentry Debian {\n  linux /vmlinuz root=UUID=${ROOT_UUID} ro console=ttyS0\n  initrd /initrd.img\n}\n`,
 };
 
 /**
