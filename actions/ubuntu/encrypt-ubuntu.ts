@@ -141,6 +141,7 @@ async function plan(
   const mounted = await mountFilesystem(context, partitionPath(disk.path, 1), {
     fsType: 'ext4',
     isReadOnly: true,
+    isUnrecovered: true, // a dry run changes nothing
   });
   const fstab = await readFile(await pathInRoot(mounted.target, '/etc/fstab'), 'utf8').catch(() => '');
   await mounted.unmount();
