@@ -31,6 +31,8 @@ interface Ext4Content {
   kind: 'ext4';
   label: string;
   uuid: string;
+  /** mke2fs takes small ones for small filesystems, which are slow to grow to the size of a disk. */
+  blockBytes?: number;
   /** Becomes its content; empty without. */
   folder?: string;
 }
@@ -69,12 +71,13 @@ export async function makeDiskImage(output: string, partitions: readonly Partiti
 
 async function fill(file: string, content: FatContent | Ext4Content, startSector: number): Promise<void> {
   if (content.kind === 'fat') return fillFat(file, content, startSector);
-  const { label, uuid, folder } = content;
+  const { label, uuid, folder, blockBytes } = content;
   await runTool('env', [
     `E2FSPROGS_FAKE_TIME=${EPOCH_SECONDS}`,
     'mke2fs',
     '-q',
     ...['-t', 'ext4', '-L', label, '-U', uuid, '-m', '1', ...(folder === undefined ? [] : ['-d', folder])],
+    ...(blockBytes === undefined ? [] : ['-b', String(blockBytes), '-i', '16384']),
     ...['-E', `hash_seed=${uuid},lazy_itable_init=1,nodiscard`, file],
   ]);
   if (folder !== undefined) await forgetWhenCopied(file, folder);

@@ -97,7 +97,7 @@ async function build(target: string, rootTar: string): Promise<void> {
       label: 'rootfs',
       type: 'root',
       mib: ROOT_MIB,
-      content: { kind: 'ext4', label: 'rootfs', uuid: ROOT_UUID, folder: root },
+      content: { kind: 'ext4', label: 'rootfs', uuid: ROOT_UUID, blockBytes: 4096, folder: root },
     },
   ]);
   await rm(root, { recursive: true });
