@@ -1,20 +1,25 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { execa } from 'execa';
 import { expect, it } from 'vitest';
 import { newDiskKeys } from '../../../actions/encryption/disk-keys.ts';
 import { escrowRecoveryKey } from '../../../actions/encryption/escrow.ts';
 import { serveRecoveryKeys } from '../../../agent/standalone/recovery-key-server.ts';
 import { StickFolder } from '../../../agent/standalone/stick-folder.ts';
-import { run } from '../../../agent/system/run.ts';
-import { loopDisk, withMounted } from '../../actions/loop-disk.ts';
+import { type Run, run } from '../../../agent/system/run.ts';
+import { ext4Disk, loopDisk, withMounted } from '../../actions/loop-disk.ts';
 
 const { signal } = new AbortController();
+/** This host's kernel has no FAT: the stick has an ext4 in its place. */
+const withoutFat: Run = (program, args, options) =>
+  run(
+    program,
+    args.map((arg) => (arg === 'vfat' ? 'ext4' : arg)),
+    options,
+  );
 
 it('a recovery key is on the stick before the action is told so, each key once', async () => {
-  await using stick = await loopDisk(16 << 20);
-  await execa('mkfs.vfat', [stick.device]);
-  const server = await serveRecoveryKeys(new StickFolder(stick.device, 'node:1', run));
+  await using stick = await ext4Disk();
+  const server = await serveRecoveryKeys(new StickFolder(stick.device, 'node:1', withoutFat));
   const request = {
     KINDLING_ESCROW_URL: server.url,
     KINDLING_ESCROW: 'required',
@@ -41,7 +46,7 @@ it('a recovery key is on the stick before the action is told so, each key once',
 
 it('a stick that cannot be written is no safe place', async () => {
   await using stick = await loopDisk(1 << 20); // no filesystem on it
-  const server = await serveRecoveryKeys(new StickFolder(stick.device, 'node-1', run));
+  const server = await serveRecoveryKeys(new StickFolder(stick.device, 'node-1', withoutFat));
   const { keyId, recoveryKey } = newDiskKeys();
   const body = JSON.stringify({ keyId, recoveryKey, disk: {} });
   const answer = await fetch(server.url, { method: 'POST', body });
