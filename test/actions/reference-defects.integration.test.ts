@@ -83,22 +83,28 @@ describe('image2disk', () => {
   it.each([
     ['gz', GZ],
     ['zst', ZST],
-  ])('%s is recognised by its bytes: with a query, without a suffix, COMPRESSED or nothing said', async (_, bytes) => {
-    const said = await write({ bytes }, { COMPRESSED: 'true' }, '?token=a.raw');
-    expect(said).toMatchObject({ status: 'success', isWhole: true });
-    await server?.close();
-    expect(await write({ bytes })).toMatchObject({ status: 'success', isWhole: true });
-  });
+  ])(
+    '%s is recognised by its bytes: with a query, without a suffix, COMPRESSED or nothing said',
+    async (_, bytes) => {
+      const said = await write({ bytes }, { COMPRESSED: 'true' }, '?token=a.raw');
+      expect(said).toMatchObject({ status: 'success', isWhole: true });
+      await server?.close();
+      expect(await write({ bytes })).toMatchObject({ status: 'success', isWhole: true });
+    },
+  );
 
   it.each([
     ['true', RAW],
     ['false', GZ],
-  ])('COMPRESSED=%s that is not so is a mistake, not an image that boots nowhere', async (COMPRESSED, bytes) => {
-    expect(await write({ bytes }, { COMPRESSED })).toMatchObject({
-      code: 'KND_IMAGE_CONTRADICTION',
-      isBootable: false,
-    });
-  });
+  ])(
+    'COMPRESSED=%s that is not so is a mistake, not an image that boots nowhere',
+    async (COMPRESSED, bytes) => {
+      expect(await write({ bytes }, { COMPRESSED })).toMatchObject({
+        code: 'KND_IMAGE_CONTRADICTION',
+        isBootable: false,
+      });
+    },
+  );
 
   it('a wrong SHA-256 is found before the disk can boot', async () => {
     const wrong = await write({ bytes: GZ }, { SHA256: '0'.repeat(64) });
