@@ -222,8 +222,9 @@ async function configureSystem(
   await placeFile(target, { path: '/etc/fstab', contents: newFstab });
   for (const file of unlockFiles(system.volumes, system.pcrs)) await placeFile(target, file);
 
-  const now = (await context.machine.listDisks()).find(({ path: devicePath }) => devicePath === disk.path);
-  for (const { device, at, fsType } of bootMounts(newFstab, now ?? disk)) {
+  const ours = boot ? [{ device: partitionPath(disk.path, boot.number), at: '/boot', fsType: 'ext4' }] : [];
+  const theirs = bootMounts(fstab, disk).filter(({ at }) => !(boot && at === '/boot'));
+  for (const { device, at, fsType } of [...ours, ...theirs]) {
     await mountOn(context, ['-t', fsType, device], path.join(target, at));
   }
   await enterRoot(context, target, { lendResolvConf: false });

@@ -18,7 +18,7 @@ After=multi-user.target
 Type=oneshot
 StandardOutput=tty
 TTYPath=/dev/ttyS0
-ExecStart=/bin/sh -c 'for m in / /boot /boot/efi /var/lib/rancher; do echo "UP $m $(findmnt -no SOURCE $m)"; done; echo "UP swap $(swapon --show=NAME --noheadings | xargs -r readlink -f)"; tpm2-initramfs-tool unseal --pcrs 15 -T device:/dev/tpmrm0 >/dev/null 2>&1; echo "UP unseal $?"; echo UP end'
+ExecStart=/bin/sh -c 'for m in / /boot /boot/efi /var/lib/rancher; do echo "UP $$m $$(findmnt -no SOURCE $$m)"; done; echo "UP swap $$(swapon --show=NAME --noheadings | xargs -r readlink -f)"; tpm2-initramfs-tool unseal --pcrs 15 -T device:/dev/tpmrm0 >/dev/null 2>&1; echo "UP unseal $$?"; echo UP end'
 [Install]
 WantedBy=multi-user.target
 `;
