@@ -79,7 +79,7 @@ async function encryptUntil(pattern: RegExp): Promise<string | undefined> {
 
 async function upReport(): Promise<string[]> {
   await machine.console.waitFor(/UP end/, { timeoutMs: 400_000 });
-  return machine.console.lines.flatMap(({ text: line }) => /UP .*\S/.exec(line)?.[0] ?? []);
+  return machine.console.lines.flatMap(({ text: line }) => /(?<!\S)UP (?=[/a-z]).*\S/.exec(line)?.[0] ?? []);
 }
 
 describe('full disk encryption of a mutable system', () => {
