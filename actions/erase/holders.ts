@@ -1,7 +1,6 @@
-import { access, readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Run } from '../../agent/system/run.ts';
-import { waitFor } from '../../agent/system/wait.ts';
 import { KindlingError } from '../../protocol/error.ts';
 
 /** A block device that lives on top of others: a logical volume, an opened LUKS container, a RAID, a bcache. */
@@ -25,8 +24,10 @@ export function teardownOrder(roots: readonly Holder[]): Holder[] {
 
 /** Everything that holds a disk or one of its partitions, from /sys. */
 export async function readHolders(diskName: string, sys = '/sys'): Promise<Holder[]> {
+  const directory = path.join(sys, 'class/block', diskName);
+  const partitions = (await readdir(directory).catch(() => [])).filter((name) => name.startsWith(diskName));
   const lists = await Promise.all(
-    (await withPartitions(diskName, sys)).map((name) =>
+    [diskName, ...partitions].map((name) =>
       readdir(path.join(sys, 'class/block', name, 'holders')).catch(() => []),
     ),
   );
@@ -37,11 +38,6 @@ export async function readHolders(diskName: string, sys = '/sys'): Promise<Holde
       holders: await readHolders(name, sys),
     })),
   );
-}
-
-async function withPartitions(diskName: string, sys = '/sys'): Promise<string[]> {
-  const names = await readdir(path.join(sys, 'class/block', diskName)).catch(() => []);
-  return [diskName, ...names.filter((name) => name.startsWith(diskName))];
 }
 
 function kindOf(name: string): Holder['kind'] {
@@ -72,32 +68,7 @@ async function tearDown(diskName: string, run: Run, log: (message: string) => vo
       });
     });
   }
-  for (const name of await withPartitions(diskName)) await releaseFromBcache(name, log);
 }
-
-/** A cache holds its disk even when nothing is cached with it, and a disk that waits for its cache is held too: neither shows as a holder. */
-async function releaseFromBcache(name: string, log: (message: string) => void): Promise<void> {
-  const sysfs = `/sys/class/block/${name}/bcache`;
-  if (!(await exists(sysfs))) return;
-  log(`taking down the bcache that has ${name}`);
-  for (const stop of [`${sysfs}/set/stop`, `${sysfs}/stop`]) await writeFile(stop, '1').catch(() => {});
-  await waitUntilGone(sysfs, `the bcache that has ${name}`);
-}
-
-async function waitUntilGone(sysfs: string, what: string): Promise<void> {
-  await waitFor(async () => ((await exists(sysfs)) ? undefined : true), {
-    name: `${what} to let go`,
-    timeoutMs: 20_000,
-    intervalMs: 100,
-    code: 'KND_DISK_BUSY',
-  });
-}
-
-const exists = (file: string) =>
-  access(file).then(
-    () => true,
-    () => false,
-  );
 
 async function takeDown({ name, kind }: Holder, run: Run): Promise<void> {
   const sysfs = `/sys/block/${name}`;
@@ -110,11 +81,12 @@ async function takeDown({ name, kind }: Holder, run: Run): Promise<void> {
     case 'md':
       await writeFile(`${sysfs}/md/array_state`, 'clear');
       return;
-    case 'bcache':
+    case 'bcache': {
+      const set = path.basename(await readlink(`${sysfs}/bcache/cache`).catch(() => ''));
       await writeFile(`${sysfs}/bcache/stop`, '1');
-      // It goes when its last write is through.
-      await waitUntilGone(sysfs, name);
+      if (set) await writeFile(`/sys/fs/bcache/${set}/stop`, '1').catch(() => {});
       return;
+    }
     case 'other':
       throw new KindlingError('KND_DISK_BUSY', `Kindling does not know how to take down ${name}`);
   }

@@ -1,10 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { createReadStream } from 'node:fs';
-import { readdir } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dependencyOf, resolvePackages, unpackPackages } from '../../../initrd/debian/packages.ts';
 import { bootMachine, type Machine } from '../../../lab/qemu/machine.ts';
 import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
 import { MicroOsShell } from '../micro-os-shell.ts';
@@ -16,32 +11,8 @@ let shell: MicroOsShell;
 /** Kernel names by serial: the order of the buses is the kernel's business. */
 const name: Record<string, string> = {};
 
-let files: Awaited<ReturnType<typeof serveBcache>>;
-
-/** What the Micro-OS has no need for, but the system before it had: the module of its own kernel, and Debian's tool. */
-async function serveBcache() {
-  const kernel = await dependencyOf('linux-image-amd64', /^linux-image-[0-9].*-amd64$/);
-  const [image, tools] = await Promise.all([resolvePackages([kernel]), resolvePackages(['bcache-tools'])]);
-  const [modules = '', program = ''] = await unpackPackages([...image, ...tools]);
-  const [version = ''] = await readdir(path.join(modules, 'lib/modules'));
-  const paths: Record<string, string> = {
-    '/crc64.ko': path.join(modules, 'lib/modules', version, 'kernel/lib/crc64.ko'),
-    '/bcache.ko': path.join(modules, 'lib/modules', version, 'kernel/drivers/md/bcache/bcache.ko'),
-    '/make-bcache': path.join(program, 'usr/sbin/make-bcache'),
-  };
-  const server = createServer((request, response) => {
-    createReadStream(paths[request.url ?? ''] ?? '').pipe(response);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://10.0.2.2:${(server.address() as { port: number }).port}`,
-    close: () => server.close(),
-  };
-}
-
 /** One full Micro-OS with disks that hold what earlier systems leave behind. */
 beforeAll(async () => {
-  files = await serveBcache();
   machine = await bootMachine({
     name: 'leftovers',
     memoryMb: 1024,
@@ -51,8 +22,6 @@ beforeAll(async () => {
       { bus: 'sata', size: '96M', serial: 'SATA1' },
       { bus: 'scsi', size: '96M', serial: 'SCSI1' },
       { bus: 'scsi', size: '96M', serial: 'SCSI2' },
-      { bus: 'scsi', size: '96M', serial: 'SCSI3' },
-      { bus: 'scsi', size: '96M', serial: 'SCSI4' },
       { bus: 'virtio', size: '160M', serial: 'VIRTIO1', bootIndex: 1 },
     ],
     nics: [{ model: 'virtio' }],
@@ -63,10 +32,7 @@ beforeAll(async () => {
   const disks = JSON.parse((await shell.run('kindling-agent inventory --output json')).output).disks;
   for (const { serial, name: kernelName } of disks) name[serial] = kernelName;
 });
-afterAll(async () => {
-  await machine?.[Symbol.asyncDispose]();
-  files?.close();
-});
+afterAll(() => machine?.[Symbol.asyncDispose]());
 
 async function done(command: string) {
   const answer = await shell.run(command, 180_000);
@@ -77,7 +43,7 @@ async function done(command: string) {
 const device = (serial: string) => `/dev/${name[serial]}`;
 const NO_UDEV = `--config 'activation{udev_sync=0 udev_rules=0}'`;
 
-describe('an erase where earlier systems left LVM, RAID, LUKS and bcache', () => {
+describe('an erase where earlier systems left LVM, RAID and LUKS', () => {
   it('takes them down, clears them, and finds nothing when it is run again', async () => {
     // LVM with a mounted-once volume, on a whole disk.
     await done(
@@ -91,13 +57,7 @@ describe('an erase where earlier systems left LVM, RAID, LUKS and bcache', () =>
     await done(
       `export DM_DISABLE_UDEV=1; printf k > /tmp/k; cryptsetup luksFormat -q --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --key-file /tmp/k ${device('VIRTIO1')} && cryptsetup open --key-file /tmp/k ${device('VIRTIO1')} secret && mke2fs -q /dev/mapper/secret`,
     );
-    // bcache, running: a disk and its cache.
-    for (const file of ['crc64.ko', 'bcache.ko', 'make-bcache'])
-      await done(`wget -q -O /tmp/${file} ${files.url}/${file}`);
-    await done(
-      `insmod /tmp/crc64.ko 2>/dev/null; insmod /tmp/bcache.ko && chmod +x /tmp/make-bcache && /tmp/make-bcache -C ${device('SCSI3')} -B ${device('SCSI4')} && for d in ${device('SCSI3')} ${device('SCSI4')}; do echo $d > /sys/fs/bcache/register; done; until [ -e /dev/bcache0 ]; do sleep 0.2; done; mke2fs -q /dev/bcache0`,
-    );
-    // The label of what this kernel does not even have: ZFS (first uberblock).
+    // Labels of what this kernel does not even have: ZFS (first uberblock) and bcache.
     await done(
       `printf '\\014\\261\\272\\000\\000\\000\\000\\000' | dd of=${device('NVME1')} bs=1 seek=135168 conv=notrunc 2>/dev/null; sync`,
     );
@@ -105,10 +65,8 @@ describe('an erase where earlier systems left LVM, RAID, LUKS and bcache', () =>
     const erased = await shell.action('erase_non_removable_disks', { ERASE_METHOD: 'quick' }, 240_000);
     expect(erased).toMatchObject({ exitCode: 0 });
     expect(erased.output).toMatch(/taking down md0/);
-    expect(erased.output).toMatch(/taking down bcache0/);
-    expect(await done('ls /sys/fs/bcache /dev')).not.toMatch(/[0-9a-f]{8}-|bcache0/);
     expect(await done('dmsetup ls; cat /proc/mdstat /proc/swaps')).not.toMatch(/secret|old-data|md0/);
-    for (const serial of ['NVME1', 'SATA1', 'SCSI1', 'SCSI2', 'SCSI3', 'SCSI4', 'VIRTIO1']) {
+    for (const serial of ['NVME1', 'SATA1', 'SCSI1', 'SCSI2', 'VIRTIO1']) {
       const { output } = await shell.run(`blkid -p ${device(serial)}; wipefs ${device(serial)}`);
       expect({ serial, output: output.trim() }).toEqual({ serial, output: '' });
     }
