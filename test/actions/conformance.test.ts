@@ -73,8 +73,8 @@ const TESTS: Record<string, { killed: Evidence; again: Evidence }> = {
     again: [TEMPLATES, 'from the image to the boot order, kernelupgrd killed in the middle'],
   },
   'lvm-partition': {
-    killed: ['lvm-partition/lvm-partition.qemu.test.ts', 'once, a kill in the middle or not'],
-    again: ['lvm-partition/lvm-partition.qemu.test.ts', 'once, a kill in the middle or not'],
+    killed: ['lvm-partition/plan.test.ts', 'one that is there already is taken'],
+    again: ['lvm-partition/lvm-partition.qemu.test.ts', 'becomes a volume group, once'],
   },
   fde_dmv: {
     killed: [ENCRYPTION, 'is killed while it makes volumes, and then hit by a power cut'],
