@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk, Partition } from '../../protocol/inventory.ts';
@@ -43,9 +43,12 @@ export async function prepareLoaders(
   }
   const own = wanted ?? preferred(files.filter((file) => file.toLowerCase() !== removable.toLowerCase()));
   const there = find(removable);
-  // What stands at the removable path chooses among the kernels of \EFI\Linux: an entry for one of them would pin a system to its slot.
-  const isKernel = wanted === undefined && own !== undefined && KERNEL.test(own);
-  if (there) return { loader: own === undefined || isKernel ? there : own, removable: 'was there' };
+  if (there) {
+    // A boot manager at the removable path chooses among the kernels of \EFI\Linux: an entry for one of them would pin a system to its slot.
+    const isChosen =
+      wanted === undefined && own !== undefined && KERNEL.test(own) && !(await isCopy(root, own, there));
+    return { loader: own === undefined || isChosen ? there : own, removable: 'was there' };
+  }
   if (own === undefined || !mayCopy) return { loader: own ?? removable, removable: 'missing' };
   const isCopied = await copyToRemovable(root, own, removableName, files);
   return { loader: own, removable: isCopied ? 'copied' : 'missing' };
@@ -73,6 +76,15 @@ function preferred(files: readonly string[]): string | undefined {
   return undefined;
 }
 
+const onDisk = (root: string, file: string) => path.join(root, ...file.split('\\'));
+
+/** Whether what stands there is the same program: then it was copied there, by us or by who made the image. */
+async function isCopy(root: string, file: string, other: string): Promise<boolean> {
+  const [one, two] = [onDisk(root, file), onDisk(root, other)];
+  if ((await stat(one)).size !== (await stat(two)).size) return false;
+  return (await readFile(one)).equals(await readFile(two));
+}
+
 /** False if the partition has no room for a second copy. */
 async function copyToRemovable(
   root: string,
@@ -80,7 +92,6 @@ async function copyToRemovable(
   removableName: string,
   files: readonly string[],
 ): Promise<boolean> {
-  const onDisk = (file: string) => path.join(root, ...file.split('\\'));
   const folder = path.join(root, 'EFI', 'BOOT');
   const directory = loader.slice(0, loader.lastIndexOf('\\'));
   const siblings = /shim/i.test(loader)
@@ -94,9 +105,9 @@ async function copyToRemovable(
   try {
     await mkdir(folder, { recursive: true });
     for (const sibling of siblings) {
-      await copyFile(onDisk(sibling), path.join(folder, sibling.slice(sibling.lastIndexOf('\\') + 1)));
+      await copyFile(onDisk(root, sibling), path.join(folder, sibling.slice(sibling.lastIndexOf('\\') + 1)));
     }
-    await copyFile(onDisk(loader), temporary);
+    await copyFile(onDisk(root, loader), temporary);
     await rename(temporary, path.join(folder, removableName));
     return true;
   } catch (cause) {

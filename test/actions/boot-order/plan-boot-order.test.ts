@@ -197,9 +197,10 @@ describe('the loader on the system partition', () => {
     ]);
   });
 
-  it('may be a unified kernel image alone', async () => {
+  it('may be a unified kernel image alone, and stays it when its copy is there already', async () => {
     await put('EFI/Linux/linux-6.12.efi');
     expect(await prepare()).toMatchObject({ loader: '\\EFI\\Linux\\linux-6.12.efi', removable: 'copied' });
+    expect(await prepare()).toMatchObject({ loader: '\\EFI\\Linux\\linux-6.12.efi', removable: 'was there' });
   });
 
   it('that was named must be there', async () => {
