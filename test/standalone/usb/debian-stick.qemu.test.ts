@@ -27,8 +27,8 @@ operatingSystem:
   services: {enable: [kindling-test]}
   runCommands:
     - |
-      echo "CHECK user=$(getent passwd edge | cut -d: -f1,7) sudo=$(grep -hr '^edge ' /etc/sudoers.d | tr ' ' _) password=$(getent shadow edge | cut -d: -f2 | cut -c1-3) keys=$(grep -c ed25519 /home/edge/.ssh/authorized_keys) ssh=$(systemctl is-enabled ssh) service=$(systemctl is-active kindling-test) zone=$(readlink /etc/localtime)." > /dev/console
-      echo "CLUSTER $(cat /root/k3s-called) cidr=$(sed -n 's/^service-cidr. //p' /etc/rancher/k3s/config.yaml) mode=$(stat -c %a /etc/rancher/k3s/config.yaml)." > /dev/console
+      echo "CHECK user=$(getent passwd edge | cut -d: -f1,7) sudo=$(grep -hr '^edge ' /etc/sudoers.d | tr ' ' _) password=$(getent shadow edge | cut -d: -f2 | cut -c1-3) keys=$(grep -c ed25519 /home/edge/.ssh/authorized_keys) ssh=$(systemctl is-enabled ssh) service=$(systemctl is-active kindling-test) zone=$(readlink /etc/localtime) CHECKED" > /dev/console
+      echo "CLUSTER $(cat /root/k3s-called) cidr=$(sed -n 's/^service-cidr. //p' /etc/rancher/k3s/config.yaml) mode=$(stat -c %a /etc/rancher/k3s/config.yaml) CHECKED" > /dev/console
 kubernetes:
   kind: KThreesControlPlaneTemplate
   apiVersion: controlplane.cluster.x-k8s.io/v1beta2
@@ -90,8 +90,8 @@ async function installAndStart(
     ...changes,
   });
   await machine.console.waitFor(/KINDLING-INSTALLED .*"disk":"TARGET"/, WAIT);
-  const checks = await machine.console.waitFor(/CHECK (.*)\.$/, WAIT);
-  const cluster = await machine.console.waitFor(/CLUSTER (.*)\.$/, WAIT);
+  const checks = await machine.console.waitFor(/CHECK (.*) CHECKED/, WAIT);
+  const cluster = await machine.console.waitFor(/CLUSTER (.*) CHECKED/, WAIT);
   const { groups } = await machine.console.waitFor(/KINDLING-FIRST-BOOT (\{.*\})/, WAIT);
   await machine.console.waitFor(/KINDLING-STICK-WRITTEN/, WAIT);
   await machine.powerCut();
