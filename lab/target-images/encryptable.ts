@@ -1,16 +1,16 @@
-import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { cached, hashOfFile } from '../../initrd/build-cache.ts';
-import { runTool } from '../../initrd/build-tool.ts';
 import { resolvePackages, unpackPackage } from '../../initrd/debian/packages.ts';
 import { step } from '../../setup/step.ts';
-import { EPOCH_SECONDS, ensureDebianRoot } from './debian-root.ts';
+import { ensureDebianRoot } from './debian-root.ts';
 import { makeDiskImage } from './disk-image.ts';
+import { unpackRoot, writeDated } from './unpacked-root.ts';
 
 const ROOT_UUID = '6b696e64-6c69-4e67-a000-000000000002';
 const ROOT_MIB = 300;
 const ESP_MIB = 40;
-const OUR_SOURCES = ['debian-root.ts', 'disk-image.ts', 'encryptable.ts'];
+const OUR_SOURCES = ['debian-root.ts', 'disk-image.ts', 'encryptable.ts', 'unpacked-root.ts'];
 
 /** What Ubuntu's cloud images bring for encryption, and what EMF installs into them. */
 const PACKAGES = [
@@ -60,13 +60,10 @@ export async function ensureEncryptableTarget(): Promise<string> {
 }
 
 async function build(target: string, rootTar: string): Promise<void> {
-  const root = join(target, 'root');
-  await mkdir(root);
-  await runTool('tar', ['-x', '-f', rootTar, '-C', root, '--numeric-owner', '--xattrs']);
+  const root = await unpackRoot(target, rootTar);
   for (const [file, text] of Object.entries(FILES)) {
     await mkdir(join(root, dirname(file)), { recursive: true });
-    await writeFile(join(root, file), text);
-    await utimes(join(root, file), EPOCH_SECONDS, EPOCH_SECONDS);
+    await writeDated(join(root, file), text);
   }
   const [grub] = await resolvePackages(['grub-efi-amd64-signed']);
   if (!grub) throw new Error('resolvePackages gives what it is asked for');

@@ -1,7 +1,6 @@
 import { mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cached, hashOfFile } from '../../initrd/build-cache.ts';
-import { runTool } from '../../initrd/build-tool.ts';
 import type { SigningKey } from '../../initrd/micro-os/sign-efi.ts';
 import { step } from '../../setup/step.ts';
 import { EPOCH_SECONDS, ensureDebianRoot } from './debian-root.ts';
@@ -9,6 +8,7 @@ import { makeDiskImage } from './disk-image.ts';
 import { publishable, type TargetImage, targetImageIn } from './image-file.ts';
 import { immutableInitramfs } from './immutable-initramfs.ts';
 import { systemdBootFile, writeUnifiedKernel } from './unified-kernel.ts';
+import { unpackRoot, writeDated } from './unpacked-root.ts';
 import { ensureVendorKey, signAsVendor } from './vendor.ts';
 
 const ROOT_UUID = '6b696e64-6c69-4e67-a000-00000000000a';
@@ -25,6 +25,7 @@ const OUR_SOURCES = [
   'immutable-init.sh',
   'immutable-initramfs.ts',
   'unified-kernel.ts',
+  'unpacked-root.ts',
   'vendor.ts',
 ];
 
@@ -47,10 +48,8 @@ async function build(
   { rootTar, vendor }: { rootTar: string; vendor: SigningKey },
   say: (progress: string) => void,
 ): Promise<void> {
-  const root = join(target, 'root');
-  await mkdir(root);
   say('unpacking');
-  await runTool('tar', ['-x', '-f', rootTar, '-C', root, '--numeric-owner', '--xattrs']);
+  const root = await unpackRoot(target, rootTar);
   await writeDated(join(root, 'etc/fstab'), '# the initramfs mounts what is needed\n');
   await writeDated(join(root, 'etc/cloud/cloud.cfg.d/91_immutable.cfg'), CLOUD_CONFIG);
   await mkdir(join(root, 'persistent'));
@@ -67,9 +66,8 @@ async function build(
   const loader = join(target, 'systemd-boot.efi');
   await writeFile(loader, await readFile(await systemdBootFile('systemd-bootx64.efi')));
   const loaderConfig = join(target, 'loader.conf');
-  await writeFile(loaderConfig, 'timeout 0\neditor no\n');
+  await writeDated(loaderConfig, 'timeout 0\neditor no\n');
   for (const program of [uki, loader]) await signAsVendor(program, vendor);
-  await utimes(loaderConfig, EPOCH_SECONDS, EPOCH_SECONDS);
 
   say('file systems');
   await makeDiskImage(join(target, 'disk.raw'), [
@@ -105,9 +103,4 @@ async function build(
   await rm(root, { recursive: true });
   for (const file of [uki, loader, loaderConfig]) await rm(file);
   await publishable(target, (percent) => say(`compressing ${percent} %`));
-}
-
-async function writeDated(file: string, content: string): Promise<void> {
-  await writeFile(file, content);
-  await utimes(file, EPOCH_SECONDS, EPOCH_SECONDS);
 }

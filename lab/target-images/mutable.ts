@@ -1,7 +1,6 @@
-import { mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { readFile, rm, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cached, hashOfFile } from '../../initrd/build-cache.ts';
-import { runTool } from '../../initrd/build-tool.ts';
 import { resolvePackages, unpackPackage } from '../../initrd/debian/packages.ts';
 import type { SigningKey } from '../../initrd/micro-os/sign-efi.ts';
 import { step } from '../../setup/step.ts';
@@ -9,6 +8,7 @@ import { EPOCH_SECONDS, ensureDebianRoot } from './debian-root.ts';
 import { type BiosLoader, makeDiskImage } from './disk-image.ts';
 import { publishable, type TargetImage, targetImageIn } from './image-file.ts';
 import { writeUnifiedKernel } from './unified-kernel.ts';
+import { unpackRoot, writeDated } from './unpacked-root.ts';
 import { ensureVendorKey, signAsVendor } from './vendor.ts';
 
 const ROOT_UUID = '6b696e64-6c69-4e67-a000-000000000001';
@@ -22,6 +22,7 @@ const OUR_SOURCES = [
   'image-file.ts',
   'mutable.ts',
   'unified-kernel.ts',
+  'unpacked-root.ts',
   'vendor.ts',
 ];
 
@@ -44,12 +45,9 @@ async function build(
   { rootTar, vendor }: { rootTar: string; vendor: SigningKey },
   say: (progress: string) => void,
 ): Promise<void> {
-  const root = join(target, 'root');
-  await mkdir(root);
   say('unpacking');
-  await runTool('tar', ['-x', '-f', rootTar, '-C', root, '--numeric-owner', '--xattrs']);
-  await writeFile(join(root, 'etc/fstab'), `UUID=${ROOT_UUID} / ext4 errors=remount-ro,noatime 0 1\n`);
-  await utimes(join(root, 'etc/fstab'), EPOCH_SECONDS, EPOCH_SECONDS);
+  const root = await unpackRoot(target, rootTar);
+  await writeDated(join(root, 'etc/fstab'), `UUID=${ROOT_UUID} / ext4 errors=remount-ro,noatime 0 1\n`);
   await utimes(join(root, 'etc'), EPOCH_SECONDS, EPOCH_SECONDS);
 
   say('kernel image');
@@ -62,8 +60,7 @@ async function build(
   await signAsVendor(uki, vendor);
 
   const menu = join(target, 'syslinux.cfg');
-  await writeFile(menu, SYSLINUX_MENU);
-  await utimes(menu, EPOCH_SECONDS, EPOCH_SECONDS);
+  await writeDated(menu, SYSLINUX_MENU);
 
   say('file systems');
   await makeDiskImage(join(target, 'disk.raw'), [
