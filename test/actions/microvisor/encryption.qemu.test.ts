@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { extendPcr15 } from '../../../actions/ubuntu/unlock-files.ts';
 import { bootMachine, type Machine } from '../../../lab/qemu/machine.ts';
 import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
 import { readPartitionTable } from '../../../protocol/partition-table/read.ts';
@@ -157,7 +158,7 @@ describe('full disk encryption', () => {
   it('the TPM keeps the key once the booted system has filled PCR 15', async () => {
     // TPM2_PCR_Extend (TPM 2.0 library part 3, 22.2) of PCR 15 with an empty password and 32 bytes of ff.
     await done(
-      `printf '${[...Buffer.from(extendCommand())].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('')}' > /tmp/extend; exec 3<>/dev/tpmrm0; cat /tmp/extend >&3; head -c 10 <&3 >/dev/null; exec 3>&-`,
+      `printf '${[...Buffer.from(extendPcr15())].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('')}' > /tmp/extend; exec 3<>/dev/tpmrm0; cat /tmp/extend >&3; head -c 10 <&3 >/dev/null; exec 3>&-`,
     );
     expect((await shell.run(UNSEAL)).exitCode).not.toBe(0);
   });
@@ -187,20 +188,3 @@ describe('full disk encryption', () => {
     }
   });
 });
-
-function extendCommand(): Buffer {
-  const body = Buffer.concat([
-    Buffer.from('0000000f', 'hex'), // the PCR
-    Buffer.from('00000009', 'hex'), // size of the authorisation
-    Buffer.from('40000009', 'hex'), // by password,
-    Buffer.from('0000000000', 'hex'), // which is empty
-    Buffer.from('00000001', 'hex'), // one digest
-    Buffer.from('000b', 'hex'), // SHA-256
-    Buffer.alloc(32, 0xff),
-  ]);
-  const header = Buffer.alloc(10);
-  header.writeUInt16BE(0x8002, 0);
-  header.writeUInt32BE(10 + body.length, 2);
-  header.writeUInt32BE(0x182, 6);
-  return Buffer.concat([header, body]);
-}
