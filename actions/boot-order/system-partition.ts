@@ -2,15 +2,14 @@ import { copyFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/pr
 import path from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk, Partition } from '../../protocol/inventory.ts';
+import { PARTITION_TYPES } from '../../protocol/partition-table/partition-types.ts';
 import { describeDisk } from '../disks/describe-disk.ts';
-
-const ESP_TYPE = 'c12a7328-f81f-11d2-ba4b-00a0c93ec93b';
 
 /** The names firmware looks for on a disk it has no entry for (UEFI 2.10, section 3.5.1.1). */
 const REMOVABLE_NAMES: Record<string, string> = { x64: 'BOOTX64.EFI', arm64: 'BOOTAA64.EFI' };
 
 export function findSystemPartition(disk: Disk): Partition {
-  const esp = disk.partitions.find(({ typeGuid }) => typeGuid?.toLowerCase() === ESP_TYPE);
+  const esp = disk.partitions.find(({ typeGuid }) => typeGuid?.toLowerCase() === PARTITION_TYPES.esp);
   if (esp) return esp;
   throw new KindlingError('KND_ESP_NONE', `${describeDisk(disk)} has no EFI system partition`);
 }

@@ -1,10 +1,10 @@
 import { KindlingError } from '../../protocol/error.ts';
 import { usableRange } from '../../protocol/partition-table/gpt-encode.ts';
+import { PARTITION_TYPES } from '../../protocol/partition-table/partition-types.ts';
 import type { PartitionEntry } from '../../protocol/partition-table/table.ts';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
-const LVM_TYPE = 'e6d6d379-f507-44c2-a23c-238f2a3df928';
 const LABEL = 'lvm';
 
 export interface LvmPartitionRequest {
@@ -21,7 +21,7 @@ export function planLvmPartition(request: LvmPartitionRequest): {
   isThere: boolean;
 } {
   const { partitions, lvmGigabytes } = request;
-  const there = partitions.find(({ type, partLabel }) => type === LVM_TYPE && partLabel === LABEL);
+  const there = partitions.find(({ type, partLabel }) => type === PARTITION_TYPES.lvm && partLabel === LABEL);
   if (there) return { partition: there, isThere: true };
   const end = Math.floor(usableRange(request).end / MIB) * MIB;
   const startBytes = end - lvmGigabytes * GIB;
@@ -40,7 +40,7 @@ export function planLvmPartition(request: LvmPartitionRequest): {
     number,
     startBytes,
     sizeBytes: end - startBytes,
-    type: LVM_TYPE,
+    type: PARTITION_TYPES.lvm,
     partUuid: request.newGuid(),
     partLabel: LABEL,
   };

@@ -1,13 +1,12 @@
 import { KindlingError } from '../../protocol/error.ts';
 import { usableRange } from '../../protocol/partition-table/gpt-encode.ts';
+import { PARTITION_TYPES } from '../../protocol/partition-table/partition-types.ts';
 import type { PartitionEntry } from '../../protocol/partition-table/table.ts';
+import { swapBytes } from '../disks/swap-size.ts';
 import { LUKS_HEADER_BYTES } from '../encryption/luks.ts';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
-const LINUX = '0fc63daf-8483-4772-8e79-3d69d8477de4';
-const SWAP = '0657fd6d-a4ab-43c4-84e5-0933c84b4f4f';
-const LVM = 'e6d6d379-f507-44c2-a23c-238f2a3df928';
 
 /** Up to here the reference takes its smaller scheme. */
 const SMALL_DISK = 112_640 * MIB;
@@ -54,24 +53,23 @@ export function planMicrovisorLayout(request: LayoutRequest): MicrovisorLayout {
   }
   const isEncrypted = request.isEncrypted ?? false;
   const isSmall = request.sizeBytes <= SMALL_DISK && !isEncrypted;
-  const ramGib = request.ramBytes / GIB;
-  const swapGib =
-    request.otherDisks === 0
-      ? Math.max(1, Math.round(Math.sqrt(ramGib)))
-      : Math.min(128, Math.max(1, ramGib / 2));
   // A header goes before the data.
   const headerBytes = isEncrypted ? LUKS_HEADER_BYTES : 0;
   const rootBytes = Math.max(4096 * MIB, toMib(root.sizeBytes + headerBytes + MIB - 1));
   const lvmBytes = request.otherDisks === 0 && request.lvmGigabytes >= 1 ? request.lvmGigabytes * GIB : 0;
   const tail = [
-    { partLabel: 'hashmap_a', sizeBytes: 100 * MIB, type: LINUX },
-    { partLabel: 'hashmap_b', sizeBytes: 100 * MIB, type: LINUX },
+    { partLabel: 'hashmap_a', sizeBytes: 100 * MIB, type: PARTITION_TYPES.linux },
+    { partLabel: 'hashmap_b', sizeBytes: 100 * MIB, type: PARTITION_TYPES.linux },
     { partLabel: 'rootfs_b', sizeBytes: rootBytes, type: root.type },
-    { partLabel: 'roothash', sizeBytes: 50 * MIB, type: LINUX },
-    { partLabel: 'swap', sizeBytes: isSmall ? 4096 * MIB : toMib(swapGib * GIB), type: SWAP },
-    ...(isEncrypted ? [{ partLabel: 'tep', sizeBytes: 14_336 * MIB, type: LINUX }] : []),
-    { partLabel: 'reserved', sizeBytes: isSmall ? 3072 * MIB : 5120 * MIB, type: LINUX },
-    ...(lvmBytes > 0 ? [{ partLabel: 'lvm', sizeBytes: lvmBytes, type: LVM }] : []),
+    { partLabel: 'roothash', sizeBytes: 50 * MIB, type: PARTITION_TYPES.linux },
+    {
+      partLabel: 'swap',
+      sizeBytes: isSmall ? 4096 * MIB : toMib(swapBytes(request)),
+      type: PARTITION_TYPES.swap,
+    },
+    ...(isEncrypted ? [{ partLabel: 'tep', sizeBytes: 14_336 * MIB, type: PARTITION_TYPES.linux }] : []),
+    { partLabel: 'reserved', sizeBytes: isSmall ? 3072 * MIB : 5120 * MIB, type: PARTITION_TYPES.linux },
+    ...(lvmBytes > 0 ? [{ partLabel: 'lvm', sizeBytes: lvmBytes, type: PARTITION_TYPES.lvm }] : []),
   ].map((part, index) => ({ number: index + 4, ...part }));
 
   // From the end of the disk, so that the state partition gets whatever is left in the middle.

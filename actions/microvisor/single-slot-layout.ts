@@ -1,12 +1,11 @@
 import { KindlingError } from '../../protocol/error.ts';
 import { usableRange } from '../../protocol/partition-table/gpt-encode.ts';
+import { PARTITION_TYPES } from '../../protocol/partition-table/partition-types.ts';
 import type { PartitionEntry } from '../../protocol/partition-table/table.ts';
+import { swapBytes } from '../disks/swap-size.ts';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
-const LINUX = '0fc63daf-8483-4772-8e79-3d69d8477de4';
-const SWAP = '0657fd6d-a4ab-43c4-84e5-0933c84b4f4f';
-const LVM = 'e6d6d379-f507-44c2-a23c-238f2a3df928';
 const SECOND_ROOT_BYTES = 3 * GIB;
 
 /** Added by emt_partition, in the order of their numbers. */
@@ -38,12 +37,15 @@ export function planAddedPartitions(request: {
       'the disk has no partition «rootfs»: it holds no Edge Microvisor image',
     );
   }
-  const swapGib = Math.max(1, Math.round(Math.sqrt(request.ramBytes / GIB)));
   const wanted = [
-    { partLabel: 'swap', type: SWAP, sizeBytes: swapGib * GIB },
-    { partLabel: 'rootfs_b', type: known('rootfs')?.type ?? LINUX, sizeBytes: SECOND_ROOT_BYTES },
+    { partLabel: 'swap', type: PARTITION_TYPES.swap, sizeBytes: swapBytes({ ...request, otherDisks: 0 }) },
+    {
+      partLabel: 'rootfs_b',
+      type: known('rootfs')?.type ?? PARTITION_TYPES.linux,
+      sizeBytes: SECOND_ROOT_BYTES,
+    },
     ...(request.lvmGigabytes >= 1
-      ? [{ partLabel: 'lvm', type: LVM, sizeBytes: request.lvmGigabytes * GIB }]
+      ? [{ partLabel: 'lvm', type: PARTITION_TYPES.lvm, sizeBytes: request.lvmGigabytes * GIB }]
       : []),
   ];
   const highest = Math.max(...request.partitions.map(({ number }) => number));

@@ -3,6 +3,7 @@ import * as z from 'zod/mini';
 import { KindlingError } from '../../protocol/error.ts';
 import { usableRange } from '../../protocol/partition-table/gpt-encode.ts';
 import type { MbrPartition } from '../../protocol/partition-table/mbr-encode.ts';
+import { PARTITION_TYPES } from '../../protocol/partition-table/partition-types.ts';
 import type { PartitionEntry } from '../../protocol/partition-table/table.ts';
 
 const whole = z.pipe(
@@ -79,11 +80,10 @@ export function parseMetadata(json: string): RootioStorage {
 const MIB = 2 ** 20;
 /** Labels that set the type of a GPT partition, as in the reference. */
 const TYPES: Record<string, string> = {
-  SWAP: '0657fd6d-a4ab-43c4-84e5-0933c84b4f4f',
-  BIOS: '21686148-6449-6e6f-744e-656564454649',
-  EFI: 'c12a7328-f81f-11d2-ba4b-00a0c93ec93b',
+  SWAP: PARTITION_TYPES.swap,
+  BIOS: PARTITION_TYPES.bios,
+  EFI: PARTITION_TYPES.esp,
 };
-const LINUX = '0fc63daf-8483-4772-8e79-3d69d8477de4';
 
 /** Partitions for a disk: sizes are in sectors of 512 bytes, 0 is the rest of the disk, each starts on a whole MiB. */
 export function planPartitions(
@@ -110,7 +110,7 @@ export function planPartitions(
         number,
         startBytes,
         sizeBytes,
-        type: type_guid ?? TYPES[label] ?? LINUX,
+        type: type_guid ?? TYPES[label] ?? PARTITION_TYPES.linux,
         partUuid: newGuid(),
         partLabel: label,
       };

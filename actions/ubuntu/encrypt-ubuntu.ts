@@ -4,6 +4,7 @@ import { totalmem } from 'node:os';
 import path from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
+import { PARTITION_TYPES } from '../../protocol/partition-table/partition-types.ts';
 import type { ActionContext, ActionResult } from '../action.ts';
 import { enterRoot } from '../cexec/enter-root.ts';
 import { BlockDevice } from '../disks/block-device.ts';
@@ -28,7 +29,6 @@ import { bootMounts } from './kernel.ts';
 import { runInRoot } from './run-in-root.ts';
 import { type EncryptedVolume, unlockFiles } from './unlock-files.ts';
 
-const SYSTEM_PARTITION = 'c12a7328-f81f-11d2-ba4b-00a0c93ec93b';
 const ROOT = 'rootfs_crypt';
 const NAMES = { swap: 'swap_crypt', persistent: 'persistent_crypt', lvm: 'lvmvg_crypt' } as const;
 
@@ -175,7 +175,7 @@ async function prepareSystem(
       `${disk.path}: this machine starts by BIOS, whose GRUB cannot be led to a /boot of its own`,
     );
   }
-  const esp = layout.partitions.find(({ type }) => type === SYSTEM_PARTITION);
+  const esp = layout.partitions.find(({ type }) => type === PARTITION_TYPES.esp);
   if (!esp || (layout.boot && !(await hasStub(context, partitionPath(disk.path, esp.number))))) {
     throw new KindlingError(
       'KND_ENCRYPTION_UNSUPPORTED',
@@ -232,7 +232,7 @@ async function configureSystem(
     context.emit({ type: 'progress', stage: command });
     await runInRoot(context, target, command);
   }
-  const esp = layout.partitions.find(({ type }) => type === SYSTEM_PARTITION);
+  const esp = layout.partitions.find(({ type }) => type === PARTITION_TYPES.esp);
   if (boot?.partUuid && esp)
     await pointLoaderAt(context, partitionPath(disk.path, esp.number), boot.partUuid);
 }

@@ -1,13 +1,12 @@
 import { KindlingError } from '../../protocol/error.ts';
 import { usableRange } from '../../protocol/partition-table/gpt-encode.ts';
+import { PARTITION_TYPES } from '../../protocol/partition-table/partition-types.ts';
 import type { PartitionEntry } from '../../protocol/partition-table/table.ts';
+import { swapBytes } from '../disks/swap-size.ts';
 import { LUKS_HEADER_BYTES } from '../encryption/luks.ts';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
-const LINUX = '0fc63daf-8483-4772-8e79-3d69d8477de4';
-const SWAP = '0657fd6d-a4ab-43c4-84e5-0933c84b4f4f';
-const LVM = 'e6d6d379-f507-44c2-a23c-238f2a3df928';
 const ROOT_NUMBER = 1;
 const ROOT_BYTES = 50 * GIB;
 const BOOT_BYTES = 5 * GIB;
@@ -52,20 +51,21 @@ export function planEncryptedUbuntu(request: EncryptedUbuntuRequest): EncryptedU
       'the root is not the last partition of the image, so nothing can be put behind it',
     );
   }
-  const ramGib = request.ramBytes / GIB;
-  const swapGib =
-    otherDisks === 0 ? Math.max(1, Math.round(Math.sqrt(ramGib))) : Math.min(128, Math.max(1, ramGib / 2));
   const isSingleLarge = otherDisks === 0 && request.sizeBytes > LARGE_DISK;
   // EMF's size, unless the root would not fit: it fails there.
   const reservedBytes = Math.max((isSingleLarge ? 3 : 5) * GIB, upToMib(root.sizeBytes) + 2 * MIB);
   const lvmBytes = otherDisks === 0 && request.lvmGigabytes >= 1 ? request.lvmGigabytes * GIB : 0;
   const wanted = [
-    ...(hasBoot ? [] : [{ partLabel: 'boot', type: LINUX, sizeBytes: BOOT_BYTES }]),
-    { partLabel: 'swap', type: SWAP, sizeBytes: downToMib(swapGib * GIB) },
-    { partLabel: hasBoot ? 'tep' : 'trusted_compute', type: LINUX, sizeBytes: TRUSTED_COMPUTE_BYTES },
-    { partLabel: 'reserved', type: LINUX, sizeBytes: reservedBytes },
-    { partLabel: 'persistent', type: LINUX, sizeBytes: 0 },
-    ...(lvmBytes > 0 ? [{ partLabel: 'lvm', type: LVM, sizeBytes: lvmBytes }] : []),
+    ...(hasBoot ? [] : [{ partLabel: 'boot', type: PARTITION_TYPES.linux, sizeBytes: BOOT_BYTES }]),
+    { partLabel: 'swap', type: PARTITION_TYPES.swap, sizeBytes: downToMib(swapBytes(request)) },
+    {
+      partLabel: hasBoot ? 'tep' : 'trusted_compute',
+      type: PARTITION_TYPES.linux,
+      sizeBytes: TRUSTED_COMPUTE_BYTES,
+    },
+    { partLabel: 'reserved', type: PARTITION_TYPES.linux, sizeBytes: reservedBytes },
+    { partLabel: 'persistent', type: PARTITION_TYPES.linux, sizeBytes: 0 },
+    ...(lvmBytes > 0 ? [{ partLabel: 'lvm', type: PARTITION_TYPES.lvm, sizeBytes: lvmBytes }] : []),
   ].map((part, index) => ({ ...part, number: index + 2 }));
   const taken = wanted.find(({ number }) => partitions.some((part) => part.number === number));
   if (taken) {

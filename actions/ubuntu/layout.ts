@@ -1,11 +1,10 @@
 import { usableRange } from '../../protocol/partition-table/gpt-encode.ts';
+import { PARTITION_TYPES } from '../../protocol/partition-table/partition-types.ts';
 import type { PartitionEntry } from '../../protocol/partition-table/table.ts';
+import { swapBytes } from '../disks/swap-size.ts';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
-const LINUX = '0fc63daf-8483-4772-8e79-3d69d8477de4';
-const SWAP = '0657fd6d-a4ab-43c4-84e5-0933c84b4f4f';
-const LVM = 'e6d6d379-f507-44c2-a23c-238f2a3df928';
 /** Less than this for the node's own data is not worth a partition. */
 const SMALLEST_DATA = GIB;
 
@@ -45,15 +44,10 @@ export function planUbuntuLayout(request: UbuntuLayoutRequest): UbuntuLayout {
   if (partitions.some(({ startBytes }) => startBytes > root.startBytes)) {
     return { kind: 'leave', reason: 'the root is not the last partition, so it cannot grow' };
   }
-  const ramGib = request.ramBytes / GIB;
-  const swapGib =
-    request.otherDisks === 0
-      ? Math.max(1, Math.round(Math.sqrt(ramGib)))
-      : Math.min(128, Math.max(1, ramGib / 2));
   const lvmBytes = request.otherDisks === 0 && request.lvmGigabytes >= 1 ? request.lvmGigabytes * GIB : 0;
   const rootBytes = Math.max(request.rootGigabytes * GIB, root.sizeBytes);
   const end = toMib(usableRange(request).end);
-  const swapStart = end - lvmBytes - toMib(swapGib * GIB);
+  const swapStart = end - lvmBytes - toMib(swapBytes(request));
   const dataStart = toMib(root.startBytes + rootBytes + MIB - 1);
   if (swapStart - dataStart < SMALLEST_DATA) {
     return {
@@ -74,9 +68,9 @@ export function planUbuntuLayout(request: UbuntuLayoutRequest): UbuntuLayout {
     };
   };
   const grown = { ...root, sizeBytes: dataStart - root.startBytes };
-  const swap = part('swap', SWAP, swapStart, end - lvmBytes);
-  const data = part('data_persistent', LINUX, dataStart, swapStart);
-  const lvm = lvmBytes > 0 ? part('lvm', LVM, end - lvmBytes, end) : undefined;
+  const swap = part('swap', PARTITION_TYPES.swap, swapStart, end - lvmBytes);
+  const data = part('data_persistent', PARTITION_TYPES.linux, dataStart, swapStart);
+  const lvm = lvmBytes > 0 ? part('lvm', PARTITION_TYPES.lvm, end - lvmBytes, end) : undefined;
   const others = partitions.filter(({ number }) => number !== rootNumber);
   return {
     kind: 'split',

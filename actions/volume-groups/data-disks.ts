@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
 import { usableRange } from '../../protocol/partition-table/gpt-encode.ts';
+import { PARTITION_TYPES } from '../../protocol/partition-table/partition-types.ts';
 import type { ActionContext } from '../action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 import { rereadPartitions, writeTable } from '../disks/installed-disk.ts';
@@ -9,7 +10,6 @@ import { partitionPath } from '../disks/partition-paths.ts';
 import { makeVolumeGroup } from './volume-group.ts';
 
 const MIB = 2 ** 20;
-const LVM_TYPE = 'e6d6d379-f507-44c2-a23c-238f2a3df928';
 const LABEL = 'kindling_data';
 
 /** Puts something between the partition and the volume group: an encrypted volume. */
@@ -63,7 +63,7 @@ async function partitionFor(context: Pick<ActionContext, 'run' | 'signal'>, disk
       number: 1,
       startBytes: MIB,
       sizeBytes: end - MIB,
-      type: LVM_TYPE,
+      type: PARTITION_TYPES.lvm,
       partUuid: randomUUID(),
       partLabel: LABEL,
     };

@@ -3,10 +3,10 @@ import { mkdtemp, open, readFile, rm, truncate, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { encodeGpt } from '../../protocol/partition-table/gpt-encode.ts';
+import { PARTITION_TYPES } from '../../protocol/partition-table/partition-types.ts';
 import { makeFatImage } from '../../standalone/usb/fat-image.ts';
 
 const MIB = 1024 * 1024;
-const ESP_TYPE_GUID = 'c12a7328-f81f-11d2-ba4b-00a0c93ec93b';
 /** Below 33 MiB FAT32 is not allowed. */
 const ESP_BYTES = 40 * MIB;
 
@@ -16,7 +16,7 @@ export async function makeUsbImage(file: string, tftpFolder: string): Promise<vo
   try {
     const partition = {
       number: 1,
-      type: ESP_TYPE_GUID,
+      type: PARTITION_TYPES.esp,
       partUuid: randomUUID(),
       partLabel: 'kindling-boot',
       startBytes: MIB,

@@ -1,10 +1,10 @@
 import { usableRange } from '../../protocol/partition-table/gpt-encode.ts';
 import { LEGACY_BIOS_BOOTABLE } from '../../protocol/partition-table/gpt-fields.ts';
+import { PARTITION_TYPES } from '../../protocol/partition-table/partition-types.ts';
 import type { PartitionEntry } from '../../protocol/partition-table/table.ts';
 import { PAYLOAD_ALIGNMENT, PAYLOAD_TYPE_GUID, STICK_LABELS, type StickFile } from '../../protocol/stick.ts';
 
 const MIB = 1024 * 1024;
-const ESP_TYPE_GUID = 'c12a7328-f81f-11d2-ba4b-00a0c93ec93b';
 const BASIC_DATA_TYPE_GUID = 'ebd0a0a2-b9e5-4433-87c0-68b6b72699c7';
 /** Logs and status of many nodes, and a config file, take kilobytes; below 33 MiB FAT32 is not allowed. */
 const PEOPLE_BYTES = 64 * MIB;
@@ -30,7 +30,7 @@ export function planLayout(
   const boot: PartitionEntry = {
     number: 1,
     partLabel: STICK_LABELS.boot,
-    type: ESP_TYPE_GUID,
+    type: PARTITION_TYPES.esp,
     partUuid: newGuid(),
     startBytes: MIB,
     sizeBytes: Math.max(bootBytes, 64 * MIB),
