@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { chmod, lchown, link, lutimes, mkdir, readdir, rm, symlink } from 'node:fs/promises';
+import { chmod, lchown, link, lstat, lutimes, mkdir, readdir, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -7,7 +7,7 @@ import { type Extract, extract, type Header } from 'tar-stream';
 import type { Run } from '../../agent/system/run.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
-import { setExtendedAttribute } from './extended-attributes.ts';
+import { keepAttributesBinary, setExtendedAttribute } from './extended-attributes.ts';
 
 interface UnpackOptions {
   run: Run;
@@ -29,6 +29,7 @@ export async function unpackTar(
   options: UnpackOptions,
 ): Promise<{ entries: number }> {
   const unpacker = extract();
+  keepAttributesBinary(unpacker);
   const feeding = pipeline(stream, unpacker, { signal: options.signal });
   // An archive that ends too early only shows where it is fed in; the reading side would wait for the rest for ever.
   const [entries] = await Promise.all([
@@ -46,15 +47,19 @@ async function placeEntries(unpacker: Extract, root: string, options: UnpackOpti
   for await (const entry of unpacker) {
     options.signal.throwIfAborted();
     const { header } = entry;
-    const name = path.basename(header.name);
-    const parent = await parentOf(root, header.name);
-    const target = path.join(parent, name);
+    const { parent, name } = await placeOf(root, header.name);
     if (options.hasWhiteouts && name.startsWith(WHITEOUT)) {
       await applyWhiteout(parent, name, placed);
       entry.resume();
       continue;
     }
-    await placeEntry(header, entry as unknown as AsyncIterable<Buffer>, target, root, options);
+    const target = await placeEntry(
+      header,
+      entry as unknown as AsyncIterable<Buffer>,
+      path.join(parent, name),
+      root,
+      options,
+    );
     placed.add(target);
     entries++;
     if (header.type === 'directory') directoryTimes.push({ at: target, mtime: header.mtime });
@@ -65,36 +70,52 @@ async function placeEntries(unpacker: Extract, root: string, options: UnpackOpti
   return entries;
 }
 
-async function parentOf(root: string, name: string): Promise<string> {
-  if (name.includes('\0'))
+/** The directory an entry goes into, made if need be, and its name there; empty for the root itself. «..» cannot lead out of root. */
+async function placeOf(root: string, entryName: string): Promise<{ parent: string; name: string }> {
+  if (entryName.includes('\0'))
     throw new KindlingError('KND_ARCHIVE_INVALID', 'the archive has an entry with a NUL in its name');
-  // «..» is resolved inside root, so it cannot lead out of it.
-  const parent = await pathInRoot(root, path.posix.dirname(`/${name}`));
+  const whole = path.posix.normalize(`/${entryName}`).replace(/\/$/, '');
+  const parent = await pathInRoot(root, path.posix.dirname(whole || '/'));
   await mkdir(parent, { recursive: true });
-  return parent;
+  return { parent, name: path.posix.basename(whole) };
 }
 
 async function applyWhiteout(parent: string, name: string, placed: ReadonlySet<string>): Promise<void> {
   const victims = name === OPAQUE ? await readdir(parent) : [name.slice(WHITEOUT.length)];
-  for (const victim of victims) {
-    const at = path.join(parent, victim);
-    if (name !== OPAQUE || ![...placed].some((own) => own === at || own.startsWith(`${at}/`))) {
-      await rm(at, { recursive: true, force: true });
-    }
+  if (victims.some((victim) => ['', '.', '..'].includes(victim)))
+    throw new KindlingError('KND_ARCHIVE_INVALID', `the layer has a whiteout without a name, "${name}"`);
+  for (const victim of victims) await removeLower(path.join(parent, victim), placed);
+}
+
+/** Removes what lower layers put there; what this layer has placed, before its mark or after it, stays. */
+async function removeLower(at: string, placed: ReadonlySet<string>): Promise<void> {
+  if (![...placed].some((own) => own === at || own.startsWith(`${at}/`))) {
+    await rm(at, { recursive: true, force: true });
+    return;
   }
+  const isDirectory = (await lstat(at)).isDirectory();
+  for (const name of isDirectory ? await readdir(at) : []) await removeLower(path.join(at, name), placed);
 }
 
 async function placeEntry(
   header: Header,
   content: AsyncIterable<Buffer>,
-  target: string,
+  wanted: string,
   root: string,
-  { run, signal }: UnpackOptions,
-): Promise<void> {
+  { run, signal, hasWhiteouts = false }: UnpackOptions,
+): Promise<string> {
   const mode = header.mode ?? 0o644;
+  const target = header.type === 'directory' ? await directoryAt(wanted, root, hasWhiteouts) : wanted;
+  if (header.type !== 'directory' && path.relative(root, target) === '')
+    throw new KindlingError(
+      'KND_ARCHIVE_INVALID',
+      `the entry "${header.name}" would replace the whole target`,
+    );
+  const pax = (header.pax ?? {}) as Record<string, string>;
+  if (Object.keys(pax).some((key) => key.startsWith('GNU.sparse.')))
+    throw new KindlingError('KND_ARCHIVE_INVALID', `${header.name} is packed as a sparse file`);
   switch (header.type) {
     case 'directory':
-      await mkdir(target, { recursive: true });
       break;
     case 'file':
     case 'contiguous-file':
@@ -107,8 +128,8 @@ async function placeEntry(
       break;
     case 'link':
       await rm(target, { recursive: true, force: true });
-      await link(await pathInRoot(root, `/${header.linkname ?? ''}`), target);
-      return; // owner and mode are the other name's
+      await link(await linkedTo(root, header.linkname ?? ''), target);
+      return target; // owner and mode are the other name's
     case 'character-device':
     case 'block-device':
     case 'fifo': {
@@ -119,14 +140,40 @@ async function placeEntry(
       break;
     }
     default:
-      return; // pax headers and the like describe other entries
+      // Left out it would be missing from a target that is called complete.
+      throw new KindlingError('KND_ARCHIVE_INVALID', `${header.name} is of a kind that is not known here`);
   }
-  await lchown(target, header.uid ?? 0, header.gid ?? 0);
+  // Numbers too large for a header stand in the extended one.
+  await lchown(target, Number(pax['uid'] ?? header.uid ?? 0), Number(pax['gid'] ?? header.gid ?? 0));
   if (header.type !== 'symlink') await chmod(target, mode); // after the owner, which clears setuid
-  for (const [key, value] of Object.entries((header.pax ?? {}) as Record<string, string>)) {
+  for (const [key, value] of Object.entries(pax)) {
     if (key.startsWith('SCHILY.xattr.'))
       setExtendedAttribute(target, key.slice('SCHILY.xattr.'.length), value);
   }
   if (header.type !== 'directory')
     await lutimes(target, header.mtime ?? new Date(0), header.mtime ?? new Date(0));
+  return target;
+}
+
+/**
+ * A directory where one is wanted. A link in its place is replaced by a layer; an archive that is unpacked over a system (/lib → usr/lib) follows
+ * it, inside root: the directory's mode must never reach what the link means to the Micro-OS.
+ */
+async function directoryAt(wanted: string, root: string, replacesLinks: boolean): Promise<string> {
+  const isLink = await lstat(wanted).then(
+    (stats) => stats.isSymbolicLink(),
+    () => false,
+  );
+  if (isLink && replacesLinks) await rm(wanted);
+  const target = isLink && !replacesLinks ? await pathInRoot(root, path.relative(root, wanted)) : wanted;
+  const existing = await lstat(target).catch(() => undefined);
+  if (existing && !existing.isDirectory()) await rm(target);
+  await mkdir(target, { recursive: true });
+  return target;
+}
+
+/** The other name of a hard link: a link that is meant itself is not followed. */
+async function linkedTo(root: string, linkname: string): Promise<string> {
+  const { parent, name } = await placeOf(root, linkname);
+  return path.join(parent, name);
 }
