@@ -1,13 +1,15 @@
 import { probeSignatures } from '../../agent/system/disk-signatures.ts';
 import { waitFor } from '../../agent/system/wait.ts';
+import type { ErasureCertificate } from '../../protocol/erasure-certificate.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
 import { readPartitionTable } from '../../protocol/partition-table/read.ts';
 import type { ActionContext } from '../action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 import { identityOf } from '../disks/disk-identity.ts';
+import { secureEraseAta, unlockOurs } from './ata-security.ts';
 import { readCapabilities } from './capabilities.ts';
-import { certify, type ErasureCertificate } from './certificate.ts';
+import { certify } from './certificate.ts';
 import { tearDownHolders } from './holders.ts';
 import {
   chooseMethod,
@@ -24,6 +26,8 @@ export interface EraseRequest {
   disk: Disk;
   method: (typeof ERASE_METHODS)[number];
   samples: number;
+  /** Disks that stay; a method that cannot tell this one from them is refused. */
+  kept?: readonly Disk[];
 }
 
 type EraseContext = Pick<ActionContext, 'run' | 'log' | 'signal'> & {
@@ -39,8 +43,11 @@ export async function eraseDisk(request: EraseRequest, context: EraseContext): P
   await tearDownHolders(disk.name, context.run, (message) => context.log('info', message));
 
   // 2. The method, by what the disk can do.
-  const capabilities = await readCapabilities(disk, context.run);
-  const method = chooseMethod(request.method, disk.path, capabilities);
+  const capabilities = await capabilitiesFor(request, context.run);
+  const method = chooseMethod(request.method, disk.path, {
+    ...capabilities,
+    keptNamespaces: namespacesBeside(disk, request.kept ?? []),
+  });
   context.log('info', `erasing ${disk.path} by ${method}`);
 
   // 3. Known data at known places, to see later whether it is gone.
@@ -84,6 +91,25 @@ export async function eraseDisk(request: EraseRequest, context: EraseContext): P
   }
   context.onProgress('erased', 100);
   return certificate;
+}
+
+/** A disk that an erase of ours left locked is opened first. */
+async function capabilitiesFor({ disk, method }: EraseRequest, run: EraseContext['run']) {
+  const capabilities = await readCapabilities(disk, run);
+  const { ata } = capabilities;
+  const mayBeOurs = method === 'ata-secure-erase' && ata?.locked && !ata.frozen;
+  return mayBeOurs && (await unlockOurs(disk, run)) ? readCapabilities(disk, run) : capabilities;
+}
+
+/** Other namespaces of the same NVMe controller among the disks that stay. */
+export function namespacesBeside(disk: Pick<Disk, 'name'>, kept: readonly Disk[]): string[] {
+  const controllerOf = ({ name }: Pick<Disk, 'name'>) => /^nvme\d+(?=n\d+$)/.exec(name)?.[0];
+  const controller = controllerOf(disk);
+  return kept.flatMap((other) =>
+    controller !== undefined && other.name !== disk.name && controllerOf(other) === controller
+      ? [other.path]
+      : [],
+  );
 }
 
 async function withDevice<T>(disk: Disk, work: (device: BlockDevice) => Promise<T>): Promise<T> {
@@ -153,7 +179,7 @@ async function applyMethod(
       await sanitizeNvme(disk, capabilities, context);
       return;
     case 'ata-secure-erase':
-      await secureEraseAta(disk, capabilities, context);
+      await secureEraseAta(disk, capabilities.ata, run);
       return;
   }
 }
@@ -195,18 +221,4 @@ async function sanitizeNvme(
     },
     { name: `sanitize of ${disk.path}`, timeoutMs: 24 * 3600_000, intervalMs: 5_000, signal },
   );
-}
-
-/** A password must be set before the disk obeys; it is taken off again if the erase did not do so itself. */
-async function secureEraseAta(disk: Disk, { ata }: EraseCapabilities, { run }: EraseContext): Promise<void> {
-  const password = 'kindling';
-  await run('hdparm', ['--user-master', 'u', '--security-set-pass', password, disk.path]);
-  try {
-    const how = ata?.enhanced ? '--security-erase-enhanced' : '--security-erase';
-    await run('hdparm', ['--user-master', 'u', how, password, disk.path]);
-  } finally {
-    await run('hdparm', ['--user-master', 'u', '--security-disable', password, disk.path], {
-      okExitCodes: [0, 1, 5, 22],
-    }).catch(() => {});
-  }
 }

@@ -1,12 +1,14 @@
+import type { ErasureCertificate } from '../../protocol/erasure-certificate.ts';
+import { KindlingError, toKindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
 import { type ActionContext, defineAction } from '../action.ts';
 import { whyNever, whyNotByItself } from '../disks/choose-target.ts';
 import { describeDisk } from '../disks/describe-disk.ts';
 import { parseDiskSelector } from '../disks/disk-selector.ts';
 import { announcePlan, CONSENT_PARAMETERS, checkPlanHolds, planFor } from '../disks/plan.ts';
-import { signCertificate } from './certificate.ts';
+import { signCertificate, signingKey } from './certificate.ts';
 import { detachDisk } from './detach.ts';
-import { eraseDisk } from './erase-disk.ts';
+import { type EraseRequest, eraseDisk } from './erase-disk.ts';
 import { ERASE_METHODS } from './methods.ts';
 
 export const eraseDisks = defineAction({
@@ -47,9 +49,11 @@ export const eraseDisks = defineAction({
   },
   notes: [
     'Holders (LVM, LUKS, md, bcache) are taken down first; both ends of the disk, both ends of every partition and every known signature are cleared and looked for again. All disks are erased at the same time.',
-    'The result holds one signed certificate of erasure per disk: serial, method, NIST 800-88 class, samples, times. The class is only claimed if every sample was gone. `quick` and `discard` claim none.',
+    'The result holds one signed certificate of erasure per disk: serial, method, NIST 800-88 class, samples, times. The class is only claimed if every sample was gone. `quick` and `discard` claim none. Each certificate also goes into the log of the node; `kindling certificate verify` checks it ([how](../how-to/prove-an-erasure.md)).',
+    'Sanitize, and on many controllers a format, erases every namespace of an NVMe controller: it is refused where another namespace is to stay. The password that ATA secure erase needs is `kindling`; it is taken off again, and a disk that a power cut left locked with it is opened at the next run.',
   ],
   async run(variables, context) {
+    const key = signingKey(variables.CERTIFICATE_KEY);
     const only = variables.ERASE_ONLY === undefined ? undefined : parseDiskSelector(variables.ERASE_ONLY);
     const keep = variables.ERASE_KEEP === undefined ? undefined : parseDiskSelector(variables.ERASE_KEEP);
     const fits = (selector: typeof only, disk: Disk) => selector?.terms.every((term) => term.matches(disk));
@@ -76,15 +80,24 @@ export const eraseDisks = defineAction({
     if (variables.DETACH_REMOVABLE) await detachAll(context);
     checkPlanHolds(plan, await context.machine.listDisks());
 
-    const certificates = await eraseAll(targets, context, variables.ERASE_METHOD, variables.ERASE_SAMPLES);
+    const { certificates, failures } = await eraseAll(targets, context, {
+      method: variables.ERASE_METHOD,
+      samples: variables.ERASE_SAMPLES,
+      kept: others.map(({ disk }) => disk),
+    });
+    const signed = certificates.map((certificate) => signCertificate(certificate, key));
+    // Into the log, which the server keeps: the result of an action is one line there.
+    for (const each of signed) {
+      const { disk, nistClass } = each.certificate;
+      context.log('info', `certificate of erasure for ${disk.path}: class ${nistClass}`, {
+        certificate: each,
+      });
+    }
+    context.signal.throwIfAborted();
+    if (failures.length > 0) throw failed(failures, targets.length, signed);
     return {
       summary: `erased ${targets.map((disk) => disk.path).join(', ') || 'no disk: there is none'}`,
-      data: {
-        planHash,
-        certificates: certificates.map((certificate) =>
-          signCertificate(certificate, variables.CERTIFICATE_KEY),
-        ),
-      },
+      data: { planHash, certificates: signed },
     };
   },
 });
@@ -102,18 +115,17 @@ async function detachAll(context: ActionContext): Promise<void> {
   }
 }
 
-/** Every disk is brought to its end, even if another fails: the first failure is thrown when all are done. */
+/** Every disk is brought to its end, even if another fails. */
 async function eraseAll(
   targets: readonly Disk[],
   context: ActionContext,
-  method: (typeof ERASE_METHODS)[number],
-  samples: number,
-) {
+  how: Omit<EraseRequest, 'disk'>,
+): Promise<{ certificates: ErasureCertificate[]; failures: unknown[] }> {
   const percents = new Map(targets.map(({ name }) => [name, 0]));
   const outcomes = await Promise.allSettled(
     targets.map((disk) =>
       eraseDisk(
-        { disk, method, samples },
+        { disk, ...how },
         {
           ...context,
           onProgress(stage, percent) {
@@ -130,7 +142,24 @@ async function eraseAll(
       ),
     ),
   );
-  const failed = outcomes.find((outcome) => outcome.status === 'rejected');
-  if (failed) throw failed.reason;
-  return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+  return {
+    certificates: outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : [])),
+    failures: outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : [])),
+  };
+}
+
+/** One error for all disks that failed, with the certificates of those that did not. */
+function failed(
+  failures: readonly unknown[],
+  disks: number,
+  certificates: readonly unknown[],
+): KindlingError {
+  const errors = failures.map(toKindlingError);
+  const [first] = errors as [KindlingError];
+  const text = errors.map(({ message }) => message).join('; ');
+  return new KindlingError(
+    first.code,
+    disks === 1 ? text : `${errors.length} of ${disks} disks were not erased: ${text}`,
+    { cause: first.cause, hint: first.hint, evidence: { ...first.evidence, certificates } },
+  );
 }

@@ -25,7 +25,11 @@ export interface EraseCapabilities {
     cryptoFormat: boolean;
     /** Sanitize Capabilities: bit 0 crypto, bit 1 block erase, bit 2 overwrite. */
     sanitize: 'crypto' | 'block' | 'overwrite' | undefined;
+    /** Format NVM Attributes, bits 0 and 1: a format, or its secure erase, is of all namespaces at once. */
+    formatsAll: boolean;
   };
+  /** Namespaces of the same controller that are to stay. */
+  keptNamespaces?: readonly string[];
   ata?: {
     supported: boolean;
     enhanced: boolean;
@@ -64,7 +68,11 @@ export function chooseMethod(
   });
 }
 
-function whyNot(method: EraseMethod, { discard, nvme, ata }: EraseCapabilities): string | undefined {
+function whyNot(method: EraseMethod, capabilities: EraseCapabilities): string | undefined {
+  const { discard, nvme, ata, keptNamespaces = [] } = capabilities;
+  const erasesAll = method === 'nvme-sanitize' || (method.startsWith('nvme-') && (nvme?.formatsAll ?? false));
+  if (erasesAll && keptNamespaces.length > 0)
+    return `it erases the whole controller, and ${keptNamespaces.join(', ')} is to stay`;
   switch (method) {
     case 'quick':
     case 'zeroes':

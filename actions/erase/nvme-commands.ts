@@ -67,6 +67,7 @@ export function readNvmeCapabilities(
   return {
     format: (controller.readUInt16LE(256) & 2) !== 0,
     cryptoFormat: (controller.readUInt8(524) & 4) !== 0,
+    formatsAll: (controller.readUInt8(524) & 3) !== 0,
     // Block erase first: it leaves a disk that reads as zeros; crypto leaves noise; overwrite wears flash.
     sanitize: sanicap & 2 ? 'block' : sanicap & 1 ? 'crypto' : sanicap & 4 ? 'overwrite' : undefined,
   };

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { SampleCheck } from '../../protocol/erasure-certificate.ts';
 import type { BlockDevice } from '../disks/block-device.ts';
 
 const SAMPLE_BYTES = 4096;
@@ -7,11 +8,6 @@ const SAMPLE_BYTES = 4096;
 export interface Sample {
   offset: number;
   sha256: string;
-}
-
-export interface SampleCheck extends Sample {
-  /** What was read there after the erase. */
-  found: 'zeros' | 'other' | 'unchanged';
 }
 
 /** Where samples go: both ends, and random blocks between them. Pure but for the random numbers it is given. */

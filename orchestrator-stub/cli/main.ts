@@ -35,6 +35,11 @@ const COMMANDS: [name: string, summary: string, load: () => Promise<Define>][] =
     'make, check, compare, unpack and sign disk images',
     async () => (await import('./image.ts')).defineImage,
   ],
+  [
+    'certificate',
+    'check what the erasure of a disk left in writing',
+    async () => (await import('./certificate.ts')).defineCertificate,
+  ],
   ['pxe', 'serve DHCP, proxy DHCP and TFTP on one network', async () => (await import('./pxe.ts')).definePxe],
   [
     'mirror',

@@ -1,6 +1,8 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { certify, isGenuine, signCertificate } from '../../../actions/erase/certificate.ts';
+import { certify, signCertificate, signingKey } from '../../../actions/erase/certificate.ts';
+import { isGenuine } from '../../../protocol/erasure-certificate.ts';
+import { toErrorReport } from '../../../protocol/error.ts';
 
 const facts = {
   disk: { path: '/dev/sda', sizeBytes: 5, serial: 'S' },
@@ -28,7 +30,10 @@ describe('a certificate of erasure', () => {
 
   it('is signed, verifies after its keys were reordered, and not after a change', () => {
     const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-    const signed = signCertificate(certify({ ...facts, samples: [{ ...sample, found: 'zeros' }] }), pem);
+    const signed = signCertificate(
+      certify({ ...facts, samples: [{ ...sample, found: 'zeros' }] }),
+      signingKey(pem),
+    );
     const reordered = Object.fromEntries(
       Object.entries(signed.certificate).reverse(),
     ) as typeof signed.certificate;
@@ -36,4 +41,33 @@ describe('a certificate of erasure', () => {
     expect(isGenuine({ ...signed, certificate: reordered })).toBe(true);
     expect(isGenuine({ ...signed, certificate: { ...signed.certificate, method: 'overwrite' } })).toBe(false);
   });
+  it('is not believed without a key, or with one of another kind', () => {
+    const signed = signCertificate(certify({ ...facts, samples: [] }), signingKey(undefined));
+    expect(isGenuine({ ...signed, publicKey: 'none' })).toBe(false);
+    const rsa = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey;
+    const publicKey = rsa.export({ type: 'spki', format: 'pem' }).toString();
+    expect(isGenuine({ ...signed, publicKey })).toBe(false);
+  });
+
+  it.each([
+    ['no key at all', 'hunter2'],
+    ['a key of another kind', pemOf(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey)],
+    ['a public key', pemOf(generateKeyPairSync('ed25519').publicKey)],
+  ])('%s as CERTIFICATE_KEY is refused without being shown', (_, pem) => {
+    const thrown = catchError(() => signingKey(pem));
+    expect(thrown).toMatchObject({ code: 'KND_ACTION_VARIABLES' });
+    expect(JSON.stringify(toErrorReport(thrown))).not.toContain(pem.slice(30, 60) || pem);
+  });
 });
+
+function catchError(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch (thrown) {
+    return thrown;
+  }
+}
+
+function pemOf(key: KeyObject): string {
+  return key.export({ type: key.type === 'public' ? 'spki' : 'pkcs8', format: 'pem' }).toString();
+}

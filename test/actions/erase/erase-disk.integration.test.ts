@@ -2,12 +2,12 @@ import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, it } from 'vitest';
-import { isGenuine, type SignedCertificate } from '../../../actions/erase/certificate.ts';
 import { eraseDisk } from '../../../actions/erase/erase-disk.ts';
 import { performAction } from '../../../actions/perform-action.ts';
 import { machine } from '../../../agent/machine.ts';
 import { run } from '../../../agent/system/run.ts';
 import type { ActionEvent } from '../../../protocol/action-events.ts';
+import { isGenuine, type SignedCertificate } from '../../../protocol/erasure-certificate.ts';
 import type { Disk } from '../../../protocol/inventory.ts';
 import { type LoopDisk, loopDisk, withMounted } from '../loop-disk.ts';
 
@@ -153,5 +153,69 @@ describe('erase_non_removable_disks', () => {
     expect(plan?.summary.join('\n')).toMatch(
       /leaves alone .*ERASE_KEEP.*leaves alone \/dev\/usb: it is attached by USB/s,
     );
+  });
+  const perform = (
+    variables: Record<string, string>,
+    disks: () => Promise<Disk[]>,
+    emit: (event: ActionEvent) => void = () => {},
+  ) =>
+    performAction({
+      action: 'erase_non_removable_disks',
+      variables,
+      machine: { listDisks: disks, secureBoot: async () => 'off' },
+      signal: new AbortController().signal,
+      emit,
+    });
+
+  it('with a CERTIFICATE_KEY that cannot sign fails before anything is erased', async () => {
+    await using used = await usedDisk();
+    const before = (await asDisk(used)).partitions.length;
+    await expect(
+      perform({ CERTIFICATE_KEY: 'x', ERASE_METHOD: 'quick' }, async () => [await asDisk(used)]),
+    ).rejects.toMatchObject({ code: 'KND_ACTION_VARIABLES' });
+    expect((await asDisk(used)).partitions).toHaveLength(before);
+  });
+
+  it('where one disk fails, names it and still certifies the others, in the log too', async () => {
+    await using good = await usedDisk();
+    await using busy = await loopDisk(64 << 20);
+    await execa('mke2fs', ['-q', '-t', 'ext4', busy.device]);
+    const events: ActionEvent[] = [];
+    await withMounted(busy.device, async () => {
+      const erasing = perform(
+        { ERASE_METHOD: 'zeroes', ERASE_SAMPLES: '2', DETACH_REMOVABLE: 'false' },
+        async () => [await asDisk(good), await asDisk(busy)],
+        (event) => events.push(event),
+      );
+      await expect(erasing).rejects.toMatchObject({
+        code: 'KND_DISK_BUSY',
+        message: expect.stringMatching(new RegExp(`1 of 2 disks were not erased: .*${busy.device}`)),
+        evidence: { certificates: [{ certificate: { disk: { path: good.device } } }] },
+      });
+    });
+    const logged = events.flatMap((event) =>
+      event.type === 'log' ? (event.fields?.['certificate'] ?? []) : [],
+    );
+    expect(logged.map((each) => isGenuine(each as SignedCertificate))).toEqual([true]);
+  });
+
+  it('a selector or a method it does not know fails before anything is erased', async () => {
+    await using used = await usedDisk();
+    const disks = async () => [await asDisk(used)];
+    for (const [variables, code] of [
+      [{ ERASE_ONLY: 'frob=1' }, 'KND_DISK_SELECTOR'],
+      [{ ERASE_KEEP: 'model="' }, 'KND_DISK_SELECTOR'],
+      [{ ERASE_METHOD: 'magnet' }, 'KND_ACTION_VARIABLES'],
+      [{ ERASE_SAMPLES: '1' }, 'KND_ACTION_VARIABLES'],
+      [{ DETACH_REMOVABLE: 'maybe' }, 'KND_ACTION_VARIABLES'],
+      [{ KINDLING_REQUIRE_CONSENT: 'sometimes' }, 'KND_ACTION_VARIABLES'],
+      [{ KINDLING_REQUIRE_CONSENT: 'always', KINDLING_CONSENT: 'wrong' }, 'KND_CONSENT_REQUIRED'],
+    ] as const) {
+      await expect(perform({ ...variables }, disks)).rejects.toMatchObject({ code });
+    }
+    await expect(perform({ ERASE_ONLY: 'serial=OTHER' }, disks)).resolves.toMatchObject({
+      summary: 'erased no disk: there is none',
+    });
+    expect((await asDisk(used)).partitions).not.toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseHdparmSecurity } from '../../../actions/erase/capabilities.ts';
+import { namespacesBeside } from '../../../actions/erase/erase-disk.ts';
 import { chooseMethod, type EraseCapabilities } from '../../../actions/erase/methods.ts';
 import {
   type AdminCommand,
@@ -8,6 +9,7 @@ import {
   readSanitizeState,
   startSanitize,
 } from '../../../actions/erase/nvme-commands.ts';
+import { disk } from '../disks/disk-fixture.ts';
 
 const none: EraseCapabilities = { discard: false, writeZeroes: false };
 
@@ -42,6 +44,33 @@ describe('the method of an erase', () => {
   });
 });
 
+describe('namespaces of one NVMe controller', () => {
+  const nvme = { format: true, cryptoFormat: true, sanitize: 'block', formatsAll: true } as const;
+  const shared = { ...none, nvme, keptNamespaces: ['/dev/nvme0n2'] };
+
+  it.each(['nvme-sanitize', 'nvme-format', 'nvme-crypto'] as const)(
+    '%s is refused where it would take one along that is to stay',
+    (method) => {
+      expect(() => chooseMethod(method, '/dev/nvme0n1', shared)).toThrow(/nvme0n2 is to stay/);
+      expect(chooseMethod(method, '/dev/nvme0n1', { ...shared, keptNamespaces: [] })).toBe(method);
+    },
+  );
+
+  it('a format of one namespace alone is no danger to the others', () => {
+    const alone = { ...shared, nvme: { ...nvme, formatsAll: false } };
+    expect(chooseMethod('nvme-format', '/dev/nvme0n1', alone)).toBe('nvme-format');
+    expect(() => chooseMethod('nvme-sanitize', '/dev/nvme0n1', alone)).toThrow(/is to stay/);
+    expect(readNvmeCapabilities('x', () => Buffer.alloc(4096, 2))?.formatsAll).toBe(true);
+  });
+
+  it('are told by their names from other disks', () => {
+    const kept = ['nvme0n2', 'nvme1n1', 'nvme10n1', 'sda'].map((name) => disk({ name }));
+    expect(namespacesBeside({ name: 'nvme0n1' }, kept)).toEqual(['/dev/nvme0n2']);
+    expect(namespacesBeside({ name: 'nvme1n2' }, kept)).toEqual(['/dev/nvme1n1']);
+    expect(namespacesBeside({ name: 'sdb' }, kept)).toEqual([]);
+  });
+});
+
 describe('capabilities', () => {
   /** A controller that answers Identify with these fields. */
   const controller =
@@ -58,11 +87,13 @@ describe('capabilities', () => {
     expect(readNvmeCapabilities('x', controller(0x122, 4, 3))).toEqual({
       format: true,
       cryptoFormat: true,
+      formatsAll: false,
       sanitize: 'block',
     });
     expect(readNvmeCapabilities('x', controller(0, 0, 0))).toEqual({
       format: false,
       cryptoFormat: false,
+      formatsAll: false,
       sanitize: undefined,
     });
   });
