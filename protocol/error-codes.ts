@@ -90,11 +90,17 @@ export const ERROR_CODES = {
     meaning: 'A command line cannot be split into words.',
     hint: 'Close every quote, or set DEFAULT_INTERPRETER to /bin/sh -c.',
   },
+  KND_CERTIFICATE_INVALID: {
+    exit: 4,
+    retryable: false,
+    meaning: 'A certificate of erasure is missing, was changed after it was signed, or is another signer’s.',
+    hint: 'Take it from the log of the node itself, and the public key from who runs the site.',
+  },
   KND_CONSENT_REQUIRED: {
     exit: 4,
     retryable: false,
     meaning: 'A site wants to be asked before a disk is destroyed, and nobody has approved this plan.',
-    hint: 'Approve the plan in the orchestrator, which runs the action again with KINDLING_CONSENT set to its hash.',
+    hint: 'Approve the plan with «kindling workflow approve», which runs the action again with KINDLING_CONSENT set to its hash.',
   },
   KND_CONTAINER_FAILED: {
     exit: 1,

@@ -111,9 +111,10 @@ export function announcePlan(
   if (isAsked && consent.given !== hash) {
     throw new KindlingError(
       'KND_CONSENT_REQUIRED',
-      `this site wants to be asked before ${plan.destroys.map(({ description }) => description).join(', ')} is destroyed`,
+      // The hash first: the orchestrator finds it there, and a long list of disks may be cut off.
+      `plan ${hash} wants consent: ${describePlan(plan).join('; ')}`,
       {
-        hint: `Approve the plan by running the action again with KINDLING_CONSENT=${hash}.`,
+        hint: `Approve it («kindling workflow approve»), or run the action again with KINDLING_CONSENT=${hash}.`,
         evidence: { hash, plan, wrongConsent: consent.given !== undefined },
       },
     );

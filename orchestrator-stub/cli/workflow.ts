@@ -30,6 +30,16 @@ export function defineWorkflowCommand(command: Command): void {
       },
     );
   }
+  withConnection(
+    command
+      .command('approve <workflow> <plan>')
+      .description(
+        'consent to the plan an action waits with («show» says what it destroys), and let it go on',
+      ),
+  ).action(async (id: string, plan: string, options: ConnectionOptions) => {
+    const path = `/api/v1/workflows/${encodeURIComponent(id)}/approve`;
+    print(await new ServerConnection(options).call<Workflow>('POST', path, { plan }), options);
+  });
   withConnection(command.command('start <node> <template>').description('run a template on a node'))
     .option('--set <name=value>', 'a value for the template; may be repeated', collectValue, {})
     .option('--paused', 'prepare it only; «resume» lets it begin')
@@ -128,6 +138,7 @@ function print(workflow: Workflow, options: ConnectionOptions): void {
     ['template', workflow.template],
     ['state', stateOf(workflow)],
     ['message', workflow.message],
+    ['to approve', workflow.planToApprove],
     ['started', workflow.startedAt],
     ['finished', workflow.finishedAt],
   ]);

@@ -7,7 +7,7 @@ import {
   ActionStatusRequest_StateType as StateType,
 } from '../../protocol/generated/tink-current_pb.js';
 import type { StoredWorkflow } from '../store/workflow-table.ts';
-import { type ActionReport, currentIndex, isTerminal } from '../workflow/workflow.ts';
+import { type ActionReport, currentIndex, environmentOf, isTerminal } from '../workflow/workflow.ts';
 import type { ReportVerdict } from './legacy-answers.ts';
 import type { Refusal } from './refusal.ts';
 
@@ -51,7 +51,7 @@ export function nextActionFor(
         timeout: BigInt(action.timeout),
         command: action.command,
         volumes: action.volumes,
-        environment: action.environment,
+        environment: environmentOf(action, progress.actions[index]),
         ...(action.pid ? { pid: action.pid } : {}),
         ...(action.pid || action.network ? { namespaces: { pid: action.pid, network: action.network } } : {}),
       });

@@ -9,7 +9,13 @@ import {
   WorkflowContextSchema,
 } from '../../protocol/generated/tink-legacy_pb.js';
 import type { StoredWorkflow } from '../store/workflow-table.ts';
-import { type ActionReport, type ActionState, currentIndex, isTerminal } from '../workflow/workflow.ts';
+import {
+  type ActionReport,
+  type ActionState,
+  currentIndex,
+  environmentOf,
+  isTerminal,
+} from '../workflow/workflow.ts';
 import type { Refusal } from './refusal.ts';
 
 const STATES: Record<ActionState, State> = {
@@ -48,9 +54,9 @@ export function contextsFor(workerId: string, workflows: readonly StoredWorkflow
 }
 
 /** Every action of every task; `on_timeout` and `on_failure` are never filled by a real server either. */
-export function actionList({ definition }: StoredWorkflow): WorkflowActionList {
+export function actionList({ definition, progress }: StoredWorkflow): WorkflowActionList {
   return create(WorkflowActionListSchema, {
-    actionList: definition.actions.map((action) => ({
+    actionList: definition.actions.map((action, index) => ({
       taskName: action.taskName,
       name: action.name,
       image: action.image,
@@ -58,7 +64,7 @@ export function actionList({ definition }: StoredWorkflow): WorkflowActionList {
       command: action.command,
       workerId: action.workerId,
       volumes: action.volumes,
-      environment: action.environment,
+      environment: environmentOf(action, progress.actions[index]),
       pid: action.pid,
     })),
   });

@@ -44,6 +44,12 @@ export const SiteSettingsSchema = z
       .boolean()
       .default(false)
       .describe('Nodes that get the same chunked image serve verified chunks to each other'),
+    requireConsent: z
+      .enum(['never', 'non-empty', 'always'])
+      .default('never')
+      .describe(
+        'Whether somebody must approve the plan before a disk is destroyed: never, where it is not empty, or always («kindling workflow approve»)',
+      ),
     httpProxy: z.string().max(500).default(''),
     httpsProxy: z.string().max(500).default(''),
     noProxy: z.string().max(2000).default(''),

@@ -86,6 +86,8 @@ export function templateData(inputs: WorkflowInputs): { [key: string]: Value } {
     KindlingNeighboursUrl: inputs.hasNeighbours
       ? `${settings.publicUrl ?? inputs.origin}/api/v1/neighbours/${inputs.instance.firstBootKey}`
       : '',
+    // And whether the site wants to be asked before a disk is destroyed. Empty where it does not.
+    KindlingRequireConsent: settings.requireConsent === 'never' ? '' : settings.requireConsent,
     KindlingCaCert: Buffer.from(inputs.ca).toString('base64'),
     // Tinkerbell's own names, for templates that come from there.
     device_1: host.reportedMac ?? '',

@@ -51,6 +51,8 @@ export interface ActionProgress {
   stoppedAt: string | null;
   seconds: number;
   message: string;
+  /** Hash of the plan an operator has approved for this attempt. */
+  consent?: string;
 }
 
 /** What an agent says about one action. */
@@ -167,6 +169,31 @@ export function retry(progress: WorkflowProgress): WorkflowProgress {
     finishedAt: null,
     actions: progress.actions.with(index, pendingAction(failed.attempt + 1)),
   };
+}
+
+/** The hash of the plan that the current action waits to have approved (actions/disks/plan.ts says it first thing). */
+export function planToApprove(progress: WorkflowProgress): string | undefined {
+  const action = progress.actions[currentIndex(progress)];
+  if (action?.state !== 'FAILED') return undefined;
+  return /^KND_CONSENT_REQUIRED: plan ([0-9a-f]{64})\b/.exec(action.message)?.[1];
+}
+
+/** Begins the current action again, with consent to this plan and no other. */
+export function approve(progress: WorkflowProgress, plan: string): WorkflowProgress {
+  const again = retry(progress);
+  const index = currentIndex(again);
+  const action = again.actions[index];
+  return action ? { ...again, actions: again.actions.with(index, { ...action, consent: plan }) } : again;
+}
+
+/** What an action is told: the template's variables, and the consent an operator gave. */
+export function environmentOf(
+  { environment }: Pick<WorkflowAction, 'environment'>,
+  progress: ActionProgress | undefined,
+): string[] {
+  if (progress?.consent === undefined) return environment;
+  const others = environment.filter((entry) => !entry.startsWith('KINDLING_CONSENT='));
+  return [...others, `KINDLING_CONSENT=${progress.consent}`].sort();
 }
 
 export function cancel(progress: WorkflowProgress, reason: string, now: Date): WorkflowProgress {

@@ -7,11 +7,13 @@ import {
   type ActionReport,
   applyReport,
   applyTimeouts,
+  approve,
   cancel,
   currentIndex,
   isTerminal,
   newProgress,
   nextDeadline,
+  planToApprove,
   retry,
   type WorkflowDefinition,
   type WorkflowProgress,
@@ -104,6 +106,22 @@ export class Workflows {
         throw refused(id, progress, 'retried');
       }
       return retry(progress);
+    });
+  }
+
+  /** Lets the action go on that waits for this very plan to be approved; the first digits of its hash will do. */
+  approve(id: string, plan: string): StoredWorkflow {
+    return this.#change(id, ({ progress }) => {
+      const waiting = planToApprove(progress);
+      if (waiting === undefined) throw refused(id, progress, 'approved: no plan waits for it');
+      if (!waiting.startsWith(plan)) {
+        throw new KindlingError(
+          'KND_WORKFLOW_STATE',
+          `workflow ${id} waits for another plan to be approved, ${waiting}`,
+          { hint: 'Look at the plan in the workflow’s message, and approve that one or none.' },
+        );
+      }
+      return approve(progress, waiting);
     });
   }
 

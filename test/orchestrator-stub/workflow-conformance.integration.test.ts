@@ -225,6 +225,26 @@ describe('the operator’s word', () => {
     expect((await running.api('POST', `/api/v1/workflows/${id}/retry`)).status).toBe(409);
   });
 
+  test('consent: the action that waits for a plan goes on with its hash, and with no other', async () => {
+    const { mac, id } = await start();
+    const [plan, other] = ['ab'.repeat(32), 'cd'.repeat(32)];
+    const approve = (hash: string) =>
+      running.api('POST', `/api/v1/workflows/${id}/approve`, { json: { plan: hash } });
+    expect(await approve(plan)).toMatchObject({ status: 409, body: { code: 'KND_WORKFLOW_STATE' } });
+    await report(id, 'first', State.FAILED, `KND_CONSENT_REQUIRED: plan ${plan} wants consent: sda`);
+    expect(await workflow(id)).toMatchObject({ state: 'FAILED', planToApprove: plan });
+    expect(await approve(other)).toMatchObject({ status: 409, body: { code: 'KND_WORKFLOW_STATE' } });
+    expect(await approve('ab')).toMatchObject({ status: 400 });
+    expect((await approve(plan.slice(0, 12))).body).toMatchObject({ planToApprove: null, current: 0 });
+    const { actionList } = await callUnary(client, LegacyService.method.getWorkflowActions, {
+      workflowId: id,
+    });
+    expect(actionList[0]?.environment).toContain(`KINDLING_CONSENT=${plan}`);
+    expect(actionList[1]?.environment.join()).not.toContain('KINDLING_CONSENT');
+    expect((await getAction(mac)).environment).toContain(`KINDLING_CONSENT=${plan}`);
+    expect((await approve(plan)).status).toBe(409);
+  });
+
   test('cancel: late results are taken note of, nothing new begins', async () => {
     const { mac, id } = await start();
     await report(id, 'first', State.RUNNING);

@@ -100,6 +100,19 @@ export function workflowRoutes({ workflows, templates, nodes, now }: WorkflowRou
       }),
     ),
     apiRoute({
+      method: 'POST',
+      path: '/api/v1/workflows/{id}/approve',
+      access: 'operator',
+      tag: 'workflows',
+      operationId: 'approvePlan',
+      summary: 'Consent to the plan an action waits with, and let it go on',
+      body: z.strictObject({
+        plan: z.string().regex(/^[0-9a-f]{12,64}$/, 'the hash of the plan, or its first 12 digits or more'),
+      }),
+      answer: WorkflowSchema,
+      handle: ({ path, body }) => workflowView(workflows.approve(path['id'] ?? '', body.plan)),
+    }),
+    apiRoute({
       method: 'GET',
       path: '/api/v1/templates',
       access: 'operator',

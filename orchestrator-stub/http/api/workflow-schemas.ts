@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { StoredWorkflow } from '../../store/workflow-table.ts';
-import { currentIndex } from '../../workflow/workflow.ts';
+import { currentIndex, planToApprove } from '../../workflow/workflow.ts';
 
 const ActionSchema = z
   .object({
@@ -16,6 +16,7 @@ const ActionSchema = z
     stoppedAt: z.string().nullable(),
     seconds: z.number(),
     message: z.string(),
+    consent: z.string().optional().describe('Hash of the plan that was approved for this attempt'),
   })
   .meta({ id: 'WorkflowAction' });
 
@@ -28,6 +29,10 @@ export const WorkflowSchema = z
     state: z.enum(['PENDING', 'RUNNING', 'SUCCESS', 'FAILED', 'TIMEOUT', 'CANCELLED']),
     isPaused: z.boolean(),
     message: z.string(),
+    planToApprove: z
+      .string()
+      .nullable()
+      .describe('Hash of the plan that waits for consent; what it destroys is in the message'),
     current: z.number().describe('Index of the first action that has not succeeded'),
     globalTimeout: z.number(),
     createdAt: z.string(),
@@ -47,6 +52,7 @@ export function workflowView({ definition, progress }: StoredWorkflow): z.input<
     state: progress.state,
     isPaused: progress.isPaused,
     message: progress.message,
+    planToApprove: planToApprove(progress) ?? null,
     current: currentIndex(progress),
     globalTimeout: definition.globalTimeout,
     createdAt: definition.createdAt,

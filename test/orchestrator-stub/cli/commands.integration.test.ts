@@ -144,6 +144,10 @@ describe('the commands, against a server that was started by one', () => {
     expect((await kindling('workflow', 'pause', id)).out).toMatch(/^state +PENDING, paused$/m);
     expect((await kindling('workflow', 'resume', id)).code).toBe(0);
     expect((await kindling('workflow', 'cancel', id)).out).toMatch(/^state +CANCELLED$/m);
+    expect(await kindling('workflow', 'approve', id, 'ab'.repeat(32))).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('no plan waits for it'),
+    });
     expect((await kindling('workflow', 'retry', id)).out).toContain('PENDING (attempt 2)');
     expect((await kindling('workflow', 'show', 'nope')).code).toBe(1);
   });

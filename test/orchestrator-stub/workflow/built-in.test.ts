@@ -203,3 +203,14 @@ test.each(['ubuntu', 'microvisor'])(
     });
   },
 );
+
+test.each(['ubuntu', 'microvisor'])(
+  '%s asks for consent where the site wants it, and only there',
+  (template) => {
+    const asking = workflow(template, {}, { requireConsent: 'non-empty' });
+    for (const action of ['erase-non-removable-disk', 'stream-os-image']) {
+      expect(env(asking, action)).toMatchObject({ KINDLING_REQUIRE_CONSENT: 'non-empty' });
+      expect(env(workflow(template), action)).not.toHaveProperty('KINDLING_REQUIRE_CONSENT');
+    }
+  },
+);

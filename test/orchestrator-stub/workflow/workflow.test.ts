@@ -1,18 +1,26 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { announcePlan, planFor } from '../../../actions/disks/plan.ts';
+import { failureText } from '../../../agent/workflow/execute-action.ts';
 import { provisioningStatus } from '../../../orchestrator-stub/workflow/status-text.ts';
 import {
   applyReport,
   applyTimeouts,
+  approve,
   cancel,
   currentIndex,
+  environmentOf,
   isTerminal,
   newProgress,
   nextDeadline,
+  planToApprove,
   retry,
   type WorkflowDefinition,
   type WorkflowProgress,
 } from '../../../orchestrator-stub/workflow/workflow.ts';
+
+import { toErrorReport } from '../../../protocol/error.ts';
+import { disk } from '../../actions/disks/disk-fixture.ts';
 
 const T0 = Date.parse('2026-11-16T03:00:00Z');
 const at = (seconds: number) => new Date(T0 + seconds * 1000);
@@ -108,6 +116,37 @@ test('retry begins at the failed action and keeps what is done', () => {
     ['PENDING', 2],
     ['PENDING', 1],
   ]);
+});
+
+/** What an agent reports whose site wants to be asked. */
+function refusalFor(names: string[]): { hash: string; message: string } {
+  let hash = '';
+  const emit = (event: { type: string; hash?: string }) => {
+    hash = event.hash ?? '';
+  };
+  try {
+    const disks = names.map((name) => disk({ name, serial: name, partitionTable: 'gpt' }));
+    announcePlan({ emit }, planFor('erase (auto)', disks, []), { policy: 'non-empty', given: undefined });
+  } catch (thrown) {
+    return { hash, message: failureText(toErrorReport(thrown)) };
+  }
+  throw new Error('nobody asked');
+}
+
+test('consent: the plan an agent asks about is found in what it reports, and goes with the next attempt only', () => {
+  const { hash, message } = refusalFor(Array.from({ length: 60 }, (_, index) => `sd${index}`));
+  expect(message).toContain('destroys everything on /dev/sd0 ');
+  const asking = report(newProgress(definition()), 'FAILED', 1, message);
+  expect(planToApprove(asking)).toBe(hash);
+  expect(planToApprove(report(newProgress(definition()), 'FAILED', 1, 'KND_DISK_IO: x'))).toBeUndefined();
+  expect(planToApprove(report(newProgress(definition()), 'RUNNING', 1, message))).toBeUndefined();
+
+  const approved = approve(asking, hash);
+  expect(approved.actions[0]).toMatchObject({ state: 'PENDING', attempt: 2, consent: hash });
+  const own = { environment: ['KINDLING_CONSENT=old', 'Z=1'] };
+  expect(environmentOf(own, approved.actions[0])).toEqual([`KINDLING_CONSENT=${hash}`, 'Z=1']);
+  expect(environmentOf(own, approved.actions[1])).toEqual(own.environment);
+  expect(retry(report(approved, 'FAILED', 3)).actions[0]?.consent).toBeUndefined();
 });
 
 test('EMF’s words, with the reason', () => {
