@@ -83,11 +83,21 @@ function chooseByName(disks: readonly Disk[], device: string, request: DiskReque
   return { disk, verdicts };
 }
 
-/** The disk a path names: its kernel name or one of the links udev would make. */
+/**
+ * The disk a path names: its kernel name or one of the links udev would make. A link that two disks share (cheap ones have the same serial number, master
+ * and slave the same port) names neither.
+ */
 export function findDisk(disks: readonly Disk[], device: string): Disk | undefined {
-  return disks.find(
+  const named = disks.filter(
     (disk) =>
       disk.path === device || disk.links.some((link) => link === device || `/dev/disk/${link}` === device),
+  );
+  if (named.length < 2) return named[0];
+  const verdicts = named.map((disk) => ({ disk, isKept: true, reason: `named by ${device}` }));
+  throw new KindlingError(
+    'KND_DISK_AMBIGUOUS',
+    `${device} is the name of more than one disk:\n${listVerdicts(verdicts)}`,
+    { evidence: { device, verdicts: verdicts.map(briefly) } },
   );
 }
 

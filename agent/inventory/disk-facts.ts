@@ -42,7 +42,7 @@ function readOne(files: MachineFiles, name: string): DiskFacts {
     isRemovable: files.number(`${folder}/removable`) === 1,
     isReadOnly: files.number(`${folder}/ro`) === 1,
     isVirtualMedia: isVirtualMedia(bus, vendor, model),
-    links: diskLinks({ name, bus, ...identity }, devicePath),
+    links: diskLinks({ name, bus, ...identity, ataPort: ataPortOf(files, devicePath) }, devicePath),
   };
 }
 
@@ -59,6 +59,12 @@ function kindOf(files: MachineFiles, name: string): DiskKind {
   if (/^nbd\d/.test(name)) return 'nbd';
   if (/^sr\d/.test(name) || files.number(`/sys/block/${name}/device/type`) === SCSI_CDROM) return 'cdrom';
   return 'disk';
+}
+
+/** …/0000:00:17.0/ata7/host6/… → …/0000:00:17.0/ata7/ata_port/ata7/port_no: which port of its own controller that is. */
+function ataPortOf(files: MachineFiles, devicePath: string): number | undefined {
+  const [port, name] = /^.*\/(ata\d+)(?=\/)/.exec(devicePath) ?? [];
+  return port === undefined ? undefined : files.number(`${port}/ata_port/${name}/port_no`);
 }
 
 /** By the way the device hangs in the tree: …/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda. */

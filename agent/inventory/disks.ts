@@ -13,9 +13,13 @@ export async function readDisks(files: MachineFiles, bootMedium: BootMedium): Pr
   return Promise.all(facts.map((disk) => withContents(files, disk, bootMedium)));
 }
 
-/** A disk that cannot be read is still a disk; what is on it is then unknown and stays empty. */
+/** A disk that cannot be read is still a disk, and never an empty one: what is on it is not known. */
 async function withContents(files: MachineFiles, facts: DiskFacts, bootMedium: BootMedium): Promise<Disk> {
-  const contents = await readContents(files, facts).catch(() => ({ partitions: [], signatures: [] }));
+  const contents = await readContents(files, facts).catch((cause: NodeJS.ErrnoException) => ({
+    partitions: [],
+    // Without a device node it cannot be written either.
+    signatures: cause.code === 'ENOENT' ? [] : [{ type: 'unreadable' }],
+  }));
   const disk: Disk = { ...facts, isBootMedium: false, ...contents };
   return { ...disk, isBootMedium: isBootMedium(disk, bootMedium) };
 }

@@ -92,3 +92,11 @@ describe('a plan', () => {
     expect(() => checkPlanHolds(planFor('write', [full], []), [empty, full])).not.toThrow();
   });
 });
+
+it('a disk that cannot be read is asked about like one that is not empty', () => {
+  const unreadable = disk({ name: 'sda', signatures: [{ type: 'unreadable' }] });
+  const plan = planFor('write', [unreadable], []);
+  expect(() =>
+    announcePlan({ emit: () => {} }, plan, { policy: 'non-empty', given: undefined }),
+  ).toThrowError(expect.objectContaining({ code: 'KND_CONSENT_REQUIRED' }));
+});

@@ -1,4 +1,7 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { findDisk } from '../../../actions/disks/choose-target.ts';
 import { describeInventory, formatBytes } from '../../../agent/inventory/describe.ts';
 import { driverless } from '../../../agent/inventory/pci.ts';
 import { takeInventory } from '../../../agent/inventory/take-inventory.ts';
@@ -97,6 +100,7 @@ test('an NVMe disk', async () => {
     wwn: 'eui.0025388b01234567',
     links: [
       'by-id/nvme-Samsung_SSD_980_PRO_1TB_S5GXNX0R123456',
+      'by-id/nvme-Samsung_SSD_980_PRO_1TB_S5GXNX0R123456_1',
       'by-id/nvme-eui.0025388b01234567',
       'by-path/pci-0000:01:00.0-nvme-1',
     ],
@@ -116,6 +120,7 @@ test('a SATA disk: serial and name from its vital data', async () => {
   );
   using box = machine()
     .pci('0000:00:1f.2', { vendor: '0x8086', device: '0x2922', class: '0x010601', driver: 'ahci' })
+    .file('/sys/devices/pci0000:00/0000:00:1f.2/ata3/ata_port/ata3/port_no', '3\n')
     .disk('sda', 'pci0000:00/0000:00:1f.2/ata3/host2/target2:0:0/2:0:0:0', {
       mib: 64,
       block: { 'queue/rotational': '1', 'queue/logical_block_size': '4096' },
@@ -136,6 +141,7 @@ test('a SATA disk: serial and name from its vital data', async () => {
     links: [
       'by-id/ata-ST4000NM0035_ZC1234AB',
       'by-id/wwn-0x5000c50015ea71ac',
+      'by-path/pci-0000:00:1f.2-ata-3.0',
       'by-path/pci-0000:00:1f.2-ata-3',
     ],
   });
@@ -151,6 +157,40 @@ test.each<[string, string, string, object]>([
 ])('%s at %s is on %s', async (name, path, bus) => {
   using box = machine().disk(name, path, { mib: 1 });
   expect((await inventoryOf(box)).disks[0]).toMatchObject({ name, bus, kind: 'disk' });
+});
+
+test('ATA ports are counted by their controller, as udev does, not by the kernel', async () => {
+  const second = 'pci0000:00/0000:00:17.0';
+  const port = (name: string, number: string) =>
+    [`/sys/devices/${second}/${name}/ata_port/${name}/port_no`, `${number}\n`] as const;
+  using box = machine()
+    .pci('0000:00:17.0', { vendor: '0x8086', device: '0xa182', class: '0x010601', driver: 'ahci' })
+    .file(...port('ata7', '1'))
+    .file(...port('ata13', '7'))
+    .disk('sda', `${second}/ata7/host6/target6:0:0/6:0:0:0`, { mib: 1 })
+    .disk('sdb', `${second}/ata13/host12/target12:0:0/12:0:0:0`, { mib: 1 })
+    .disk('sdc', `${second}/ata13/host12/target12:2:0/12:2:0:0`, { mib: 1 })
+    .disk('sdd', `${second}/ata14/host13/target13:0:0/13:0:0:0`, { mib: 1 });
+  const { disks } = await inventoryOf(box);
+  const base = 'by-path/pci-0000:00:17.0-ata';
+  expect(disks.map(({ links }) => links.filter((link) => link.startsWith('by-path/')))).toEqual([
+    [`${base}-1.0`, `${base}-1`],
+    [`${base}-7.0`, `${base}-7`],
+    [`${base}-7.2.0`, `${base}-7`],
+    [], // a kernel that does not tell: no name is better than another disk's
+  ]);
+  expect(findDisk(disks, `/dev/disk/${base}-1`)?.name).toBe('sda');
+  expect(findDisk(disks, `/dev/disk/${base}-7.0`)?.name).toBe('sdb');
+  expect(() => findDisk(disks, `/dev/disk/${base}-7`)).toThrowError(
+    expect.objectContaining({ code: 'KND_DISK_AMBIGUOUS', message: expect.stringMatching(/sdb.*sdc/s) }),
+  );
+});
+
+test('a disk that cannot be read is no empty disk', async () => {
+  using box = machine().disk('sda', 'pci0000:00/0000:00:1f.2/ata3/host2/target2:0:0/2:0:0:0', { mib: 1 });
+  rmSync(join(box.root, 'dev/sda'));
+  mkdirSync(join(box.root, 'dev/sda')); // opens, and fails to be read
+  expect((await inventoryOf(box)).disks[0]).toMatchObject({ signatures: [{ type: 'unreadable' }] });
 });
 
 test('a stick behind a hub has the serial number of its USB device', async () => {
