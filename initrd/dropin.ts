@@ -1,14 +1,15 @@
-import { lstat, readdir, readFile, readlink } from 'node:fs/promises';
+import { lstat, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type CpioEntry, encodeCpio } from '../protocol/cpio.ts';
 import { KindlingError } from '../protocol/error.ts';
+import { listTree } from './list-tree.ts';
 
 /**
  * A folder as an archive that a loader hands to the kernel after the initramfs: its files appear in the Micro-OS at the
  * same paths, in place of those that were there. For firmware (lib/firmware/…) or files of a site.
  */
 export async function packDropin(folder: string): Promise<Buffer> {
-  const names = await readdir(folder, { recursive: true }).catch((cause) => {
+  const names = await listTree(folder).catch((cause) => {
     throw new KindlingError('KND_USAGE', `the folder ${folder} cannot be read`, { cause });
   });
   if (names.length === 0) throw new KindlingError('KND_USAGE', `the folder ${folder} is empty`);

@@ -34,7 +34,7 @@ const PROGRAMS: Record<'xz' | 'bz2', readonly { argv: readonly string[]; needs: 
   };
 
 /**
- * xz and bzip2 are decompressed by the system's own programs: no library of Node has them, and they use all cores.
+ * bzip2, and xz where its library is missing, are decompressed by the system's own programs, on all cores where they can.
  * Spawned here and not through `Run`, because bytes stream through it.
  */
 export class ExternalDecompressor {
@@ -42,6 +42,7 @@ export class ExternalDecompressor {
   readonly #input: DecompressorInput;
   readonly #outputPipe: Pipe | undefined = openPipe();
   readonly #format: 'xz' | 'bz2';
+  readonly command: string;
   #stderr = '';
   #hasEnded = false;
   #lastBytes = Buffer.alloc(0);
@@ -49,6 +50,7 @@ export class ExternalDecompressor {
   constructor(format: 'xz' | 'bz2') {
     this.#format = format;
     const [program = '', ...args] = findProgram(format);
+    this.command = [program, ...args].join(' ');
     const inputPipe = openPipe();
     this.#child = spawn(program, args, {
       stdio: [inputPipe?.readFd ?? 'pipe', this.#outputPipe?.writeFd ?? 'pipe', 'pipe'],

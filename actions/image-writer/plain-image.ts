@@ -4,6 +4,7 @@ import { KindlingError } from '../../protocol/error.ts';
 import type { ErrorCode } from '../../protocol/error-codes.ts';
 import type { ImageTable } from '../../protocol/partition-table/image-table.ts';
 import type { Decoding } from './decoders/choose-decoder.ts';
+import { lzmaLibrary } from './decoders/lzma-library.ts';
 import { loadQcow2Map } from './decoders/qcow2-map.ts';
 import { Download, type DownloadFacts, nameDownloadError } from './download.ts';
 import { fromReport } from './error-report.ts';
@@ -192,7 +193,9 @@ export class PlainImageWrite {
         return { format };
       case 'xz':
       case 'bz2':
+        if (format === 'xz' && lzmaLibrary()) return { format };
         this.#external = new ExternalDecompressor(format);
+        this.#context.log?.('info', `${format} data is decompressed by ${this.#external.command}`);
         this.#pumping = this.#external.finished((bytes) => this.#pumpToRing(bytes));
         this.#pumping.catch((error) => this.#result.reject(error));
         return this.#external.outputFd === undefined

@@ -52,9 +52,9 @@ export async function makeImages(folder: string, sizes: ImageSizes): Promise<voi
   writeFileSync(stamp, wanted);
 }
 
-/** A chunked image with its manifest beside it. */
+/** A chunked image with its manifest beside it, as `kindling image index` makes it. */
 export async function index(folder: string, raw: string, blob: string): Promise<void> {
-  const { manifest } = await indexImage(join(folder, raw), join(folder, blob), { level: 3 });
+  const { manifest } = await indexImage(join(folder, raw), join(folder, blob));
   writeFileSync(join(folder, `${blob}.manifest`), manifest);
 }
 

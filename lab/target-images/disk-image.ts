@@ -1,6 +1,7 @@
-import { mkdir, open, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { runTool } from '../../initrd/build-tool.ts';
+import { listTree } from '../../initrd/list-tree.ts';
 import { EPOCH_SECONDS } from './debian-root.ts';
 
 const MIB = 2 ** 20;
@@ -85,7 +86,7 @@ async function fill(file: string, content: FatContent | Ext4Content, startSector
 
 /** mke2fs takes the times of access and change from the folder, and those nobody can set there: they tell when it was unpacked. */
 async function forgetWhenCopied(file: string, folder: string): Promise<void> {
-  const paths = ['/', ...(await readdir(folder, { recursive: true })).toSorted().map((path) => `/${path}`)];
+  const paths = ['/', ...(await listTree(folder)).map((path) => `/${path}`)];
   const script = `${file}.times`;
   const lines = paths.flatMap((path) =>
     ['atime', 'ctime'].map((field) => `set_inode_field "${path}" ${field} @${EPOCH_SECONDS}`),

@@ -26,6 +26,14 @@ describe('a drop-in archive', () => {
     ]);
   });
 
+  it('keeps a link to a folder as a link, and does not go through it', async () => {
+    await mkdir(join(folder, 'usr/lib'), { recursive: true });
+    await writeFile(join(folder, 'usr/lib/nic.bin'), 'firmware');
+    await symlink('usr/lib', join(folder, 'lib'));
+    const paths = decodeCpio(await packDropin(folder)).map(({ path }) => path);
+    expect(paths).toEqual(['lib', 'usr', 'usr/lib', 'usr/lib/nic.bin']);
+  });
+
   it('is refused for an empty or a missing folder', async () => {
     await expect(packDropin(folder)).rejects.toThrow(/is empty/);
     await expect(packDropin(join(folder, 'nowhere'))).rejects.toThrow(/cannot be read/);

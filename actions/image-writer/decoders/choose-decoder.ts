@@ -1,16 +1,18 @@
 import { native } from '../target/native.ts';
 import type { Decoder } from './decoder.ts';
 import { gzipDecoder } from './gzip.ts';
+import { lzmaLibrary } from './lzma-library.ts';
 import { decodeGzipWithStreams, decodeZstdWithStreams } from './node-zlib.ts';
 import { pipeDecoder } from './pipe.ts';
 import { qcow2Decoder } from './qcow2.ts';
 import type { Qcow2Map } from './qcow2-map.ts';
 import { decodeRaw } from './raw.ts';
+import { xzDecoder } from './xz.ts';
 import { zstdDecoder } from './zstd.ts';
 
-/** How the worker turns the file into the disk; xz and bz2 reach it already decompressed: through a pipe, or as raw. */
+/** How the worker turns the file into the disk; bz2, and xz without its library, reach it already decompressed: through a pipe, or as raw. */
 export type Decoding =
-  | { format: 'raw' | 'gz' | 'zst' }
+  | { format: 'raw' | 'gz' | 'xz' | 'zst' }
   | { format: 'pipe'; fd: number }
   | { format: 'qcow2'; map: Qcow2Map };
 
@@ -21,6 +23,11 @@ export function chooseDecoder(decoding: Decoding): Decoder {
       return decodeRaw;
     case 'gz':
       return c ? gzipDecoder(c) : decodeGzipWithStreams;
+    case 'xz': {
+      const lzma = lzmaLibrary();
+      if (!c || !lzma) throw new Error('this thread has no liblzma');
+      return xzDecoder(c, lzma);
+    }
     case 'zst':
       return c ? zstdDecoder(c) : decodeZstdWithStreams;
     case 'pipe':

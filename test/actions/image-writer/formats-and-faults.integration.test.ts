@@ -302,7 +302,7 @@ describe.concurrent('the way to the image', () => {
 });
 
 describe('without node:ffi', () => {
-  test.each(['raw', 'gz', 'zst', 'qcow2'] as const)(
+  test.each(['raw', 'gz', 'bz2', 'xz', 'zst', 'qcow2'] as const)(
     '%s gives the same bytes and the same errors',
     async (format) => {
       process.env['KINDLING_NO_FFI'] = '1';
