@@ -6,6 +6,7 @@ import { bundleWriter, type Writer } from './image-write/bundle-writer.ts';
 import { type Case, listCases } from './image-write/cases.ts';
 import { CeilingRounds } from './image-write/ceiling.ts';
 import { measureDelta } from './image-write/delta.ts';
+import { measureLink } from './image-write/link.ts';
 import { isEqual, type Measurement, measure, median } from './image-write/measure.ts';
 import { measureNeighbours } from './image-write/neighbours.ts';
 import { PEER_PACKAGES } from './image-write/peer-packages.ts';
@@ -27,7 +28,7 @@ export interface CaseResult {
 
 /**
  * The image writer beside what people use today.
- * 1 the peers’ programs, images, server, disks  2 every way once per round, round after round  3 scaling, delta, neighbours  4 the bars
+ * 1 the peers’ programs, images, server, disks  2 every way once per round, round after round  3 a slower link, scaling, delta, neighbours  4 the bars
  * Options: --size <GiB> (4), --rounds <n> (3), --quick (1 GiB, one round), --only <text> (no more than these ways),
  * --images <folder> (keep the images there for the next run; best in /dev/shm).
  */
@@ -60,6 +61,7 @@ export const benchmarkImageWrite: RunBenchmark = async ({ args, say }) => {
 
 async function measureExtras(workspace: Workspace, ours: Writer, say: (text: string) => void) {
   return {
+    link: await measureLink(workspace, ours, say),
     scaling: await measureScaling(workspace, ours, say),
     delta: await measureDelta(workspace, ours, say),
     neighbours: await measureNeighbours(workspace, ours, say),

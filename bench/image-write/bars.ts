@@ -3,11 +3,13 @@ import type { CaseResult } from '../image-write.ts';
 import type { Format } from './cases.ts';
 import type { Ceiling } from './ceiling.ts';
 import type { DeltaResult } from './delta.ts';
+import type { LinkResult } from './link.ts';
 import type { NeighboursResult } from './neighbours.ts';
 import type { Scaling } from './scaling.ts';
 
 export interface Extras {
   ceiling: Ceiling;
+  link: LinkResult;
   scaling: Scaling[];
   delta: DeltaResult;
   neighbours: NeighboursResult;
@@ -64,7 +66,7 @@ export function judge(results: readonly CaseResult[], extras: Extras | undefined
   return bars;
 }
 
-function judgeExtras({ ceiling, scaling, delta, neighbours }: Extras, chunkedSeconds: number): Bar[] {
+function judgeExtras({ ceiling, link, scaling, delta, neighbours }: Extras, chunkedSeconds: number): Bar[] {
   const { download, decompress, write, together } = ceiling;
   const share = Math.max(download, decompress, write) / chunkedSeconds;
   const stages = `download ${download.toFixed(2)} s, decompress ${decompress.toFixed(2)} s, write ${write.toFixed(2)} s; all three on these cores ${together.toFixed(2)} s`;
@@ -78,6 +80,12 @@ function judgeExtras({ ceiling, scaling, delta, neighbours }: Extras, chunkedSec
       want: '≥ 80 %',
       got: `${Math.round(share * 100)} %`,
       ok: share >= 0.8,
+    },
+    {
+      name: `chunked over ${link.megabits} Mbit/s, of the ceiling (download ${link.download.toFixed(2)} s)`,
+      want: '≥ 80 %',
+      got: `${Math.round((link.download / link.write) * 100)} %`,
+      ok: link.download / link.write >= 0.8 && link.isEqual,
     },
     {
       name: `1, 4 and 8 times the image (${times}), time`,

@@ -58,7 +58,7 @@ export async function buildUplinkNetwork(
     for (const [i, name] of names.entries()) plug(name, `port${i}`, i + 1);
     execFileSync('ip', [
       ...['netns', 'exec', origin, 'tc', 'qdisc', 'add', 'dev', 'eth0', 'root', 'tbf'],
-      ...['rate', `${megabits}mbit`, 'burst', '64kb', 'latency', '400ms'],
+      ...['rate', `${megabits}mbit`, 'burst', `${burstKilobytes(megabits)}kb`, 'latency', '400ms'],
     ]);
     const stopServer = await serveInNamespace(origin, folder, own);
     return {
@@ -82,6 +82,9 @@ export async function buildUplinkNetwork(
     throw thrown;
   }
 }
+
+/** tc-tbf(8): at least what passes between two ticks of the kernel's clock (100 a second at worst), or the rate is not reached. */
+const burstKilobytes = (megabits: number) => Math.max(64, Math.ceil((megabits * 1000) / 8 / 100));
 
 async function serveInNamespace(name: string, folder: string, own: string): Promise<() => Promise<void>> {
   mkdirSync(join(own, 'nginx'));
