@@ -227,8 +227,8 @@ export const ERROR_CODES = {
   KND_LOADER_NONE: {
     exit: 1,
     retryable: false,
-    meaning: 'The boot loader that was named is not on the EFI system partition.',
-    hint: 'Name one of those the message lists, or leave BOOT_LOADER out.',
+    meaning: 'The EFI system partition has no boot loader that is known, or not the one that was named.',
+    hint: 'Name one of those the message lists in BOOT_LOADER. If there are none, the image does not boot by UEFI.',
   },
   KND_METADATA_INVALID: {
     exit: 2,

@@ -48,7 +48,14 @@ export async function prepareLoaders(
       wanted === undefined && own !== undefined && KERNEL.test(own) && !(await isCopy(root, own, there));
     return { loader: own === undefined || isChosen ? there : own, removable: 'was there' };
   }
-  if (own === undefined || !mayCopy) return { loader: own ?? removable, removable: 'missing' };
+  if (own === undefined) {
+    // An entry for a file that is not there would be taken by the firmware, and reported as success.
+    throw new KindlingError(
+      'KND_LOADER_NONE',
+      `none of the loaders the system partition should have is there; there are ${files.join(', ') || 'no loaders'}`,
+    );
+  }
+  if (!mayCopy) return { loader: own, removable: 'missing' };
   const isCopied = await copyToRemovable(root, own, removableName, files);
   return { loader: own, removable: isCopied ? 'copied' : 'missing' };
 }

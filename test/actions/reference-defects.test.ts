@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { encodeLoadOption } from '../../actions/boot-order/load-option.ts';
 import { planBootOrder } from '../../actions/boot-order/plan-boot-order.ts';
+import { findSystemPartition } from '../../actions/boot-order/system-partition.ts';
 import { chooseTargetDisk } from '../../actions/disks/choose-target.ts';
 import { findRootPartition } from '../../actions/disks/root-partition.ts';
 import { regionsToClear } from '../../actions/erase/regions.ts';
@@ -12,7 +13,7 @@ import { microvisorImage as image, part } from './microvisor/image-fixture.ts';
 
 /**
  * Defects of the reference installers, each as a test that they would fail. The numbers are those of the list of twenty in the analysis of the EMT-S
- * installer; 8 to 14, 17, 19 and 20 are about its config file and are tested with standalone/.
+ * installer; 8 to 14, 19 and 20 are about its config file and are tested with standalone/.
  */
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
@@ -88,28 +89,31 @@ describe('the EMT-S installer', () => {
     expect(chooseTargetDisk(disks.toReversed(), {}).disk.name).toBe('sda');
   });
 
-  it('defect 18: the entries of other systems stay, whatever they are called', () => {
-    const foreign = { attributes: 1, description: 'Ubuntu', devicePath: [], optionalData: Buffer.alloc(0) };
-    const { changes, order } = planBootOrder(
-      { entries: new Map([[0, foreign]]), order: [0], current: 0, next: undefined } as never,
-      {
-        label: 'Kindling',
-        drive: {
-          partition: 1,
-          startLba: 2048n,
-          sizeLba: 1n,
-          partUuid: '11111111-2222-3333-4444-555555555555',
+  it.each(['Ubuntu', 'Linux Boot Manager'])(
+    'defect 18: the entry of another system stays, even if it is called %s',
+    (description) => {
+      const foreign = { attributes: 1, description, devicePath: [], optionalData: Buffer.alloc(0) };
+      const { changes, order } = planBootOrder(
+        { entries: new Map([[0, foreign]]), order: [0], current: 0, next: undefined } as never,
+        {
+          label: 'Kindling',
+          drive: {
+            partition: 1,
+            startLba: 2048n,
+            sizeLba: 1n,
+            partUuid: '11111111-2222-3333-4444-555555555555',
+          },
+          loader: '\\EFI\\BOOT\\BOOTX64.EFI',
+          policy: 'disk-first',
+          removeLabels: ['hookos'],
+          demoteCurrent: false,
         },
-        loader: '\\EFI\\BOOT\\BOOTX64.EFI',
-        policy: 'disk-first',
-        removeLabels: ['hookos'],
-        demoteCurrent: false,
-      },
-    );
-    expect(order).toContain(0);
-    expect(changes.filter(({ name }) => name === 'Boot0000')).toEqual([]);
-    expect(encodeLoadOption(foreign).length).toBeGreaterThan(0);
-  });
+      );
+      expect(order).toContain(0);
+      expect(changes.filter(({ name }) => name === 'Boot0000')).toEqual([]);
+      expect(encodeLoadOption(foreign).length).toBeGreaterThan(0);
+    },
+  );
 });
 
 describe('EMF’s wipe', () => {
@@ -121,6 +125,14 @@ describe('EMF’s wipe', () => {
     expect(covers(sizeBytes - 1)).toBe(true);
     expect(covers(late.startBytes)).toBe(true);
     expect(covers(late.startBytes + late.sizeBytes - 1)).toBe(true);
+  });
+});
+
+describe('efibootset', () => {
+  it('a disk without a system partition is no success', () => {
+    expect(() => findSystemPartition(disk({ name: 'sda', partitions: [] }))).toThrowError(
+      expect.objectContaining({ code: 'KND_ESP_NONE' }),
+    );
   });
 });
 

@@ -209,7 +209,13 @@ describe('the loader on the system partition', () => {
     expect(await prepare('\\efi\\boot\\bootx64.efi')).toMatchObject({ removable: 'was there' });
   });
 
-  it('nowhere is said so', async () => {
-    expect(await prepare()).toEqual({ loader: '\\EFI\\BOOT\\BOOTX64.EFI', removable: 'missing' });
+  it('nowhere, or of an unknown name, is no success', async () => {
+    await expect(prepare()).rejects.toMatchObject({ code: 'KND_LOADER_NONE' });
+    await put('EFI/other/start.efi');
+    await expect(prepare()).rejects.toMatchObject({
+      code: 'KND_LOADER_NONE',
+      message: expect.stringContaining('\\EFI\\other\\start.efi'),
+    });
+    expect(await prepare('\\EFI\\other\\start.efi')).toMatchObject({ removable: 'copied' });
   });
 });
