@@ -1,6 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
+import { run } from '../agent/system/run.ts';
 import { type ActionEvent, encodeActionEvent } from '../protocol/action-events.ts';
 import { describeError, KindlingError, toKindlingError } from '../protocol/error.ts';
 import type { Machine } from './action.ts';
@@ -9,6 +10,8 @@ import type { ContainerRequest } from './foreign/runtime-spec.ts';
 import { handOver } from './hand-over.ts';
 import { actionHelp, actionList } from './help.ts';
 import { performAction } from './perform-action.ts';
+import { releaseLeftovers } from './resources/ledger.ts';
+import { openLedger, releaseAbandoned } from './resources/run-ledger.ts';
 
 interface Invocation {
   variables: Record<string, string>;
@@ -41,6 +44,7 @@ export async function actionCommand(args: string[], machine: Machine): Promise<n
         isDryRun: values['dry-run'] ?? false,
       };
 
+  const ledgerPath = process.env['KINDLING_ACTION_LEDGER'] ?? (await ledgerByHand());
   const channel = openChannel();
   const cancel = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
@@ -55,7 +59,7 @@ export async function actionCommand(args: string[], machine: Machine): Promise<n
       machine,
       signal: cancel.signal,
       emit: channel.emit,
-      ...(process.env['KINDLING_ACTION_LEDGER'] ? { ledgerPath: process.env['KINDLING_ACTION_LEDGER'] } : {}),
+      ledgerPath,
     });
     // The agent hands over itself, once the server knows; by hand nobody else would.
     if (result.handOver && !channel.isPipe && !invocation.isDryRun) await handOver(result.handOver);
@@ -64,8 +68,17 @@ export async function actionCommand(args: string[], machine: Machine): Promise<n
     if (!channel.isPipe) process.stderr.write(`${describeError(thrown)}\n`);
     return toKindlingError(thrown).exitCode;
   } finally {
+    await releaseLeftovers(ledgerPath, run);
     await channel.close();
   }
+}
+
+/** By hand there is no agent to clean up after a run that is killed: the next one does. */
+async function ledgerByHand(): Promise<string> {
+  await releaseAbandoned(run);
+  const { id, path } = await openLedger();
+  process.env['KINDLING_ACTION_ID'] = id;
+  return path;
 }
 
 function parseCommandLine(args: string[]) {

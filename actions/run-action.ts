@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { isSea } from 'node:sea';
@@ -11,6 +10,7 @@ import { KindlingError, toErrorReport } from '../protocol/error.ts';
 import type { ContainerRequest } from './foreign/runtime-spec.ts';
 import { endProcessesOf } from './process-tree.ts';
 import { releaseLeftovers } from './resources/ledger.ts';
+import { openLedger, releaseAbandoned } from './resources/run-ledger.ts';
 
 export interface RunActionContext {
   signal?: AbortSignal;
@@ -56,8 +56,8 @@ export async function runAction(
 ): Promise<ActionOutcome> {
   const startedAt = performance.now();
   const durationMs = () => Math.round(performance.now() - startedAt);
-  const id = randomUUID();
-  const ledgerPath = path.join(context.stateDirectory ?? '/run/kindling/actions', `${id}.ledger`);
+  await releaseAbandoned(run, context.stateDirectory);
+  const { id, path: ledgerPath } = await openLedger(context.stateDirectory);
   const [program = process.execPath, ...programArgs] = context.agentCommand ?? agentCommand();
   const child = spawn(program, [...programArgs, 'action', image, '--stdin'], {
     stdio: ['pipe', 'pipe', 'pipe', 'pipe'],

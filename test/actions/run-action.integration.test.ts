@@ -200,7 +200,7 @@ describe('cexec', () => {
       UPDATE_RESOLV_CONF: 'true',
       CMD_LINE: 'sleep 4545',
     });
-    await expect.poll(() => pidsOf('^sleep 4545'), { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(() => pidsOf('^sleep 4545'), { timeout: 30_000 }).toHaveLength(1);
     const { stdout: pid } = await execa('pgrep', ['-P', String(process.pid), '-f', 'action cexec']);
     process.kill(Number(pid), 'SIGKILL');
     expect(await running).toMatchObject({ status: 'failed', error: { code: 'KND_ACTION_DIED' } });
@@ -212,6 +212,32 @@ describe('cexec', () => {
     expect(await act('cexec', { ...shell, BLOCK_DEVICE: disk.device, CMD_LINE: 'true' })).toMatchObject({
       status: 'success',
     });
+  });
+});
+
+describe('an agent that is killed', () => {
+  it('leaves its action running; the next one ends and undoes it before it starts its own', async () => {
+    const variables = { BLOCK_DEVICE: disk.device, FS_TYPE: 'ext4', CMD_LINE: '/bin/sleep 4646' };
+    const agent = execa(
+      process.execPath,
+      [
+        '--input-type=module',
+        '-e',
+        `import { runAction } from ${JSON.stringify(path.resolve('actions/run-action.ts'))};
+         await runAction('cexec', ${JSON.stringify(variables)}, { stateDirectory: ${JSON.stringify(stateDirectory)} });`,
+      ],
+      { reject: false },
+    );
+    await expect.poll(() => pidsOf('^/bin/sleep 4646'), { timeout: 30_000 }).toHaveLength(1);
+    agent.kill('SIGKILL');
+    await agent;
+    expect(await mountsOf(disk.device)).toHaveLength(1);
+    expect(await pidsOf('^/bin/sleep 4646')).toHaveLength(1);
+    const next = await act('writefile', { DEST_DISK: disk.device, DEST_PATH: '/next', CONTENTS: 'x' });
+    expect(next).toMatchObject({ status: 'success' });
+    expect(await pidsOf('sleep 4646')).toEqual([]);
+    expect(await mountsOf(disk.device)).toEqual([]);
+    expect(await readdir(stateDirectory)).toEqual([]);
   });
 });
 
