@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { access } from 'node:fs/promises';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
 import { defineAction } from '../action.ts';
@@ -41,11 +42,18 @@ export const lvmPartition = defineAction({
     const device = partitionPath(disk.path, number);
     const what = `${variables.LVM_SIZE} GiB for ${variables.VG_NAME} on ${device}`;
     if (context.isDryRun) return { summary: `would make ${what}` };
-    if (!isThere) await rereadPartitions(context, disk, [number]);
+    // There already may mean: written by a run that was killed before the kernel was told.
+    if (!isThere || !(await isVisible(device))) await rereadPartitions(context, disk, [number]);
     await makeVolumeGroup(context, variables.VG_NAME, [device]);
     return { summary: `made ${what}`, data: { partition: device, volumeGroup: variables.VG_NAME } };
   },
 });
+
+const isVisible = (device: string) =>
+  access(device).then(
+    () => true,
+    () => false,
+  );
 
 async function makePartition(
   disk: Disk,

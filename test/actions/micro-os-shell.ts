@@ -28,9 +28,28 @@ export class MicroOsShell {
 
   /** Runs an action by hand, as an engineer would. */
   action(name: string, variables: Record<string, string> = {}, timeoutMs?: number) {
-    const settings = Object.entries(variables).map(
-      ([key, value]) => ` --set '${key}=${value.replaceAll("'", "'\\''")}'`,
-    );
-    return this.run(`kindling-agent action ${name}${settings.join('')}`, timeoutMs);
+    return this.run(actionLine(name, variables), timeoutMs);
   }
+
+  /**
+   * Runs an action and kills it outright while it waits for a program that it has started. What that does first is `script`, which
+   * may hand over to the real one; then it waits for ever.
+   */
+  killedIn(program: string, script: string, name: string, variables: Record<string, string> = {}) {
+    const instead = Buffer.from(`#!/bin/sh\n${script}\ntouch /tmp/stopped\nexec sleep 10000\n`);
+    return this.run(
+      [
+        `rm -rf /tmp/instead /tmp/stopped; mkdir /tmp/instead; echo ${instead.toString('base64')} | base64 -d > /tmp/instead/${program}`,
+        `chmod +x /tmp/instead/${program}; PATH=/tmp/instead:$PATH ${actionLine(name, variables)} & p=$!`,
+        'until [ -e /tmp/stopped ] || ! kill -0 $p; do sleep 0.1; done; kill -9 $p; wait $p',
+      ].join('; '),
+    );
+  }
+}
+
+function actionLine(name: string, variables: Record<string, string>): string {
+  const settings = Object.entries(variables).map(
+    ([key, value]) => ` --set '${key}=${value.replaceAll("'", "'\\''")}'`,
+  );
+  return `kindling-agent action ${name}${settings.join('')}`;
 }

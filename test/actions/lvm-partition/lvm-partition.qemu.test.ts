@@ -5,10 +5,11 @@ import { readPartitionTable } from '../../../protocol/partition-table/read.ts';
 import { MicroOsShell } from '../micro-os-shell.ts';
 import { buildTestImage } from '../test-image.ts';
 
+const KILLED = 137; // 128 + SIGKILL
 const image = await buildTestImage({ loader: import.meta.filename, loaderPath: 'EFI/Linux/any.efi' });
 afterAll(() => image[Symbol.asyncDispose]());
 
-it('the end of an installed disk becomes a volume group, once, and the system in front of it is left alone', async () => {
+it('the end of an installed disk becomes a volume group, once, killed in the middle or not, and the system in front of it is left alone', async () => {
   await using machine = await bootMachine({
     memoryMb: 768,
     disks: [{ bus: 'nvme', file: image.raw, copy: true, size: '3G', serial: 'SYSTEM' }],
@@ -26,10 +27,26 @@ it('the end of an installed disk becomes a volume group, once, and the system in
 
   const tooLarge = await shell.action('lvm-partition', { KINDLING_DISK: 'serial=SYSTEM', LVM_SIZE: '3' });
   expect(tooLarge.output).toContain('KND_DISK_TOO_SMALL');
-  for (const _ of ['first', 'again']) {
-    const made = await shell.action('lvm-partition', { KINDLING_DISK: 'serial=SYSTEM', LVM_SIZE: '1' });
-    expect(made).toMatchObject({ exitCode: 0 });
-  }
+  const variables = { KINDLING_DISK: 'serial=SYSTEM', LVM_SIZE: '1' };
+  const make = async () =>
+    expect(await shell.action('lvm-partition', variables)).toMatchObject({ exitCode: 0 });
+  // The table is written, and the kernel does not know it yet.
+  const untold = await shell.killedIn('blockdev', '', 'lvm-partition', variables);
+  expect(untold).toMatchObject({ exitCode: KILLED });
+  expect((await shell.run('ls /dev/nvme0n1p3')).exitCode).not.toBe(0);
+  // The physical volume is made, and belongs to no group yet.
+  const half = await shell.killedIn(
+    'lvm',
+    '[ "$1" = vgcreate ] || exec /sbin/lvm "$@"',
+    'lvm-partition',
+    variables,
+  );
+  expect(half).toMatchObject({ exitCode: KILLED });
+  expect((await shell.run('lvm pvs --noheadings -o pv_name,vg_name')).output).toMatch(
+    /^\s*\/dev\/nvme0n1p3\s*$/m,
+  );
+  await make();
+  await make();
   const { output } = await shell.run('lvm vgs --noheadings -o vg_name,pv_count,vg_size --units g --nosuffix');
   expect(output).toMatch(/^\s*lvmvg\s+1\s+(1\.00|0\.99|<1\.00)/m);
   await shell.run('sync');
