@@ -38,6 +38,7 @@ export type DiskKind =
   | 'zram'
   | 'device-mapper'
   | 'md'
+  | 'bcache'
   | 'mmc-boot'
   | 'floppy'
   | 'nbd';

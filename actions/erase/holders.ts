@@ -1,7 +1,8 @@
-import { readdir, readFile, readlink, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Run } from '../../agent/system/run.ts';
 import { KindlingError } from '../../protocol/error.ts';
+import { releaseFromBcache, stopBcache } from './bcache.ts';
 
 /** A block device that lives on top of others: a logical volume, an opened LUKS container, a RAID, a bcache. */
 export interface Holder {
@@ -24,10 +25,8 @@ export function teardownOrder(roots: readonly Holder[]): Holder[] {
 
 /** Everything that holds a disk or one of its partitions, from /sys. */
 export async function readHolders(diskName: string, sys = '/sys'): Promise<Holder[]> {
-  const directory = path.join(sys, 'class/block', diskName);
-  const partitions = (await readdir(directory).catch(() => [])).filter((name) => name.startsWith(diskName));
   const lists = await Promise.all(
-    [diskName, ...partitions].map((name) =>
+    (await withPartitions(diskName, sys)).map((name) =>
       readdir(path.join(sys, 'class/block', name, 'holders')).catch(() => []),
     ),
   );
@@ -38,6 +37,11 @@ export async function readHolders(diskName: string, sys = '/sys'): Promise<Holde
       holders: await readHolders(name, sys),
     })),
   );
+}
+
+async function withPartitions(diskName: string, sys = '/sys'): Promise<string[]> {
+  const names = await readdir(path.join(sys, 'class/block', diskName)).catch(() => []);
+  return [diskName, ...names.filter((name) => name.startsWith(diskName))];
 }
 
 function kindOf(name: string): Holder['kind'] {
@@ -68,6 +72,7 @@ async function tearDown(diskName: string, run: Run, log: (message: string) => vo
       });
     });
   }
+  for (const name of await withPartitions(diskName)) await releaseFromBcache(name, log);
 }
 
 async function takeDown({ name, kind }: Holder, run: Run): Promise<void> {
@@ -81,12 +86,9 @@ async function takeDown({ name, kind }: Holder, run: Run): Promise<void> {
     case 'md':
       await writeFile(`${sysfs}/md/array_state`, 'clear');
       return;
-    case 'bcache': {
-      const set = path.basename(await readlink(`${sysfs}/bcache/cache`).catch(() => ''));
-      await writeFile(`${sysfs}/bcache/stop`, '1');
-      if (set) await writeFile(`/sys/fs/bcache/${set}/stop`, '1').catch(() => {});
+    case 'bcache':
+      await stopBcache(name);
       return;
-    }
     case 'other':
       throw new KindlingError('KND_DISK_BUSY', `Kindling does not know how to take down ${name}`);
   }

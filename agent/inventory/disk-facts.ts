@@ -54,6 +54,7 @@ function kindOf(files: MachineFiles, name: string): DiskKind {
   if (/^zram\d/.test(name)) return 'zram';
   if (/^dm-\d/.test(name)) return 'device-mapper';
   if (/^md\d|^md_/.test(name)) return 'md';
+  if (/^bcache\d/.test(name)) return 'bcache';
   if (/^mmcblk\d+(boot\d|rpmb)/.test(name)) return 'mmc-boot';
   if (/^fd\d/.test(name)) return 'floppy';
   if (/^nbd\d/.test(name)) return 'nbd';

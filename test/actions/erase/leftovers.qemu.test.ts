@@ -1,5 +1,10 @@
 import { execFileSync } from 'node:child_process';
+import { createReadStream } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dependencyOf, resolvePackages, unpackPackage } from '../../../initrd/debian/packages.ts';
 import { bootMachine, type Machine } from '../../../lab/qemu/machine.ts';
 import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
 import { MicroOsShell } from '../micro-os-shell.ts';
@@ -8,11 +13,32 @@ import { testRegistry } from '../registry/test-registry.ts';
 
 let machine: Machine;
 let shell: MicroOsShell;
+let bcacheFiles: Server;
 /** Kernel names by serial: the order of the buses is the kernel's business. */
 const name: Record<string, string> = {};
 
+/** What an earlier system had and the Micro-OS has no need for: the modules of its own kernel, and Debian's tool. */
+async function serveBcache(): Promise<Server> {
+  const kernel = await dependencyOf('linux-image-amd64', /^linux-image-[0-9].*-amd64$/);
+  const [image, tools] = [...(await resolvePackages([kernel])), ...(await resolvePackages(['bcache-tools']))];
+  if (!image || !tools) throw new Error('resolvePackages gives what it is asked for');
+  const modules = path.join(await unpackPackage(image), 'lib/modules');
+  const [version = ''] = await readdir(modules);
+  const files: Record<string, string> = {
+    '/crc64.ko': path.join(modules, version, 'kernel/lib/crc64.ko'),
+    '/bcache.ko': path.join(modules, version, 'kernel/drivers/md/bcache/bcache.ko'),
+    '/make-bcache': path.join(await unpackPackage(tools), 'usr/sbin/make-bcache'),
+  };
+  const server = createServer((request, response) => {
+    createReadStream(files[request.url ?? ''] ?? '').pipe(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
+
 /** One full Micro-OS with disks that hold what earlier systems leave behind. */
 beforeAll(async () => {
+  bcacheFiles = await serveBcache();
   machine = await bootMachine({
     name: 'leftovers',
     memoryMb: 1024,
@@ -22,6 +48,8 @@ beforeAll(async () => {
       { bus: 'sata', size: '96M', serial: 'SATA1' },
       { bus: 'scsi', size: '96M', serial: 'SCSI1' },
       { bus: 'scsi', size: '96M', serial: 'SCSI2' },
+      { bus: 'scsi', size: '96M', serial: 'CACHE' },
+      { bus: 'scsi', size: '96M', serial: 'CACHED' },
       { bus: 'virtio', size: '160M', serial: 'VIRTIO1', bootIndex: 1 },
     ],
     nics: [{ model: 'virtio' }],
@@ -32,7 +60,10 @@ beforeAll(async () => {
   const disks = JSON.parse((await shell.run('kindling-agent inventory --output json')).output).disks;
   for (const { serial, name: kernelName } of disks) name[serial] = kernelName;
 });
-afterAll(() => machine?.[Symbol.asyncDispose]());
+afterAll(async () => {
+  await machine?.[Symbol.asyncDispose]();
+  bcacheFiles?.close();
+});
 
 async function done(command: string) {
   const answer = await shell.run(command, 180_000);
@@ -43,7 +74,25 @@ async function done(command: string) {
 const device = (serial: string) => `/dev/${name[serial]}`;
 const NO_UDEV = `--config 'activation{udev_sync=0 udev_rules=0}'`;
 
-describe('an erase where earlier systems left LVM, RAID and LUKS', () => {
+describe('an erase where earlier systems left LVM, RAID, LUKS and bcache', () => {
+  it('a bcache in use is refused, and goes on working', async () => {
+    const url = `http://10.0.2.2:${(bcacheFiles.address() as { port: number }).port}`;
+    await done(
+      `(cd /tmp; for f in crc64.ko bcache.ko make-bcache; do wget -q -O $f ${url}/$f; done; insmod crc64.ko; insmod bcache.ko && chmod +x make-bcache)`,
+    );
+    // Buckets of 64 KiB: the kernel wants more than 512 of them.
+    await done(
+      `/tmp/make-bcache -b 64k -C ${device('CACHE')} -B ${device('CACHED')} && for d in ${device('CACHE')} ${device('CACHED')}; do echo $d > /sys/fs/bcache/register; done; for i in 1 2 3 4 5 6 7 8 9; do [ -e /dev/bcache0 ] && break; sleep 1; done; echo writeback > /sys/block/bcache0/bcache/cache_mode && mke2fs -q /dev/bcache0 && mkdir /tmp/cached && mount -t ext4 /dev/bcache0 /tmp/cached`,
+    );
+    const refused = await shell.action('erase_non_removable_disks', {
+      ERASE_ONLY: 'serial=CACHE',
+      ERASE_METHOD: 'quick',
+    });
+    expect(refused.output).toMatch(/leaves alone \/dev\/bcache0: it is a bcache device/);
+    expect(refused.output).toMatch(/KND_DISK_BUSY[\s\S]*\/dev\/bcache0 on \/tmp\/cached/);
+    await done('echo there > /tmp/cached/file && sync && umount /tmp/cached');
+  });
+
   it('takes them down, clears them, and finds nothing when it is run again', async () => {
     // LVM with a mounted-once volume, on a whole disk.
     await done(
@@ -57,7 +106,7 @@ describe('an erase where earlier systems left LVM, RAID and LUKS', () => {
     await done(
       `export DM_DISABLE_UDEV=1; printf k > /tmp/k; cryptsetup luksFormat -q --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --key-file /tmp/k ${device('VIRTIO1')} && cryptsetup open --key-file /tmp/k ${device('VIRTIO1')} secret && mke2fs -q /dev/mapper/secret`,
     );
-    // Labels of what this kernel does not even have: ZFS (first uberblock) and bcache.
+    // A label of what this kernel does not even have: ZFS (first uberblock).
     await done(
       `printf '\\014\\261\\272\\000\\000\\000\\000\\000' | dd of=${device('NVME1')} bs=1 seek=135168 conv=notrunc 2>/dev/null; sync`,
     );
@@ -65,8 +114,10 @@ describe('an erase where earlier systems left LVM, RAID and LUKS', () => {
     const erased = await shell.action('erase_non_removable_disks', { ERASE_METHOD: 'quick' }, 240_000);
     expect(erased).toMatchObject({ exitCode: 0 });
     expect(erased.output).toMatch(/taking down md0/);
+    expect(erased.output).toMatch(/taking down bcache0/);
+    expect(await done('ls /sys/block /sys/fs/bcache')).not.toMatch(/bcache0|[0-9a-f]{8}-/);
     expect(await done('dmsetup ls; cat /proc/mdstat /proc/swaps')).not.toMatch(/secret|old-data|md0/);
-    for (const serial of ['NVME1', 'SATA1', 'SCSI1', 'SCSI2', 'VIRTIO1']) {
+    for (const serial of ['NVME1', 'SATA1', 'SCSI1', 'SCSI2', 'CACHE', 'CACHED', 'VIRTIO1']) {
       const { output } = await shell.run(`blkid -p ${device(serial)}; wipefs ${device(serial)}`);
       expect({ serial, output: output.trim() }).toEqual({ serial, output: '' });
     }
@@ -77,12 +128,12 @@ describe('an erase where earlier systems left LVM, RAID and LUKS', () => {
     expect(again.output).not.toMatch(/taking down/);
   });
 
-  it('formats an NVMe disk with a secure erase, and proves it', async () => {
+  it('formats an NVMe disk with a secure erase, killed before the check or not, and proves it', async () => {
     await done(`dd if=/dev/urandom of=${device('NVME1')} bs=1M count=96 2>/dev/null; sync`);
-    const erased = await shell.action('erase_non_removable_disks', {
-      ERASE_ONLY: 'bus=nvme',
-      ERASE_METHOD: 'nvme-format',
-    });
+    const variables = { ERASE_ONLY: 'bus=nvme', ERASE_METHOD: 'nvme-format' };
+    const killed = await shell.killedIn('blockdev', '', 'erase_non_removable_disks', variables);
+    expect(killed).toMatchObject({ exitCode: 137 });
+    const erased = await shell.action('erase_non_removable_disks', variables);
     expect(erased).toMatchObject({ exitCode: 0, output: expect.stringMatching(/nvme-format/) });
     // QEMU's model erases by SES 1; every byte we can reach is another one.
     expect(await done(`dd if=${device('NVME1')} bs=1M 2>/dev/null | tr -d '\\000' | wc -c`)).toMatch(
@@ -141,7 +192,7 @@ describe('rootio, syslinux and a foreign image', () => {
     expect(await done('blkid -p -o value -s TYPE /dev/vg0/rest')).toContain('ext4');
   });
 
-  it('syslinux makes a BIOS start what is on the disk', async () => {
+  it('syslinux, killed in the middle, makes a BIOS start what is on the disk, and again', async () => {
     await put(metadata([{ label: 'FAT32', number: 1, size: 0 }]));
     await done('kindling-agent action rootio --set MBR=y --set JSON_FILE=/tmp/metadata partition');
     const partition = `${device('VIRTIO1')}1`;
@@ -149,7 +200,12 @@ describe('rootio, syslinux and a foreign image', () => {
       `mkfs.vfat ${partition} >/dev/null && mkdir -p /tmp/f && mount -t vfat ${partition} /tmp/f && printf 'prompt 1\\n' > /tmp/f/syslinux.cfg && umount /tmp/f`,
     );
     const variables = { DEST_DISK: device('VIRTIO1'), DEST_PARTITION: partition, SYSLINUX_VERSION: '386' };
+    // Killed when the loader is there and the code in the first sector is not: a BIOS finds nothing to start.
+    const killed = await shell.killedIn('extlinux', '/usr/bin/extlinux "$@"', 'syslinux', variables);
+    expect(killed).toMatchObject({ exitCode: 137 });
+    expect(await done(`head -c 440 ${device('VIRTIO1')} | tr -d '\\000' | wc -c`)).toMatch(/^0\s*$/);
     for (const _ of [1, 2]) expect(await shell.action('syslinux', variables)).toMatchObject({ exitCode: 0 });
+    expect(await done('cat /proc/mounts; ls /run/kindling/actions')).not.toMatch(/vda|vdb|ledger/);
     const elsewhere = await shell.action('syslinux', { ...variables, DEST_PARTITION: '/dev/sdz1' });
     expect(elsewhere.output).toContain('KND_DISK_NOT_FOUND');
   });

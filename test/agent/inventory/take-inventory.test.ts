@@ -213,6 +213,7 @@ test.each([
   ['zram0', 'zram'],
   ['dm-0', 'device-mapper'],
   ['md127', 'md'],
+  ['bcache0', 'bcache'],
   ['sr0', 'cdrom'],
   ['fd0', 'floppy'],
   ['nbd0', 'nbd'],
