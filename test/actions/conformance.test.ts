@@ -13,10 +13,10 @@ const ENCRYPTION = 'microvisor/encryption.qemu.test.ts';
 const LEFTOVERS = 'erase/leftovers.qemu.test.ts';
 const BOOT_ORDER = 'boot-order/plan-boot-order.test.ts';
 const changesNothing = { because: 'it changes nothing that could be left half done' };
-const oneFile = {
-  because:
-    'it places whole files by rename; killed is what placeFile leaves, tested with writefile and fetchfile',
-};
+const placing = [
+  'killed-while-placing.integration.test.ts',
+  'leaves each file old or new and nothing switched on too early; a second run finishes',
+] as const;
 const writer = [
   'image-writer/kill-matrix.integration.test.ts',
   'leaves the whole image or nothing bootable',
@@ -26,10 +26,7 @@ const writer = [
 const TESTS: Record<string, { killed: Evidence; again: Evidence }> = {
   securebootflag: { killed: changesNothing, again: changesNothing },
   erase_non_removable_disks: {
-    killed: [
-      'erase/erase-disk.integration.test.ts',
-      'cancelled in the middle stops, and a second run finishes',
-    ],
+    killed: [LEFTOVERS, 'killed before the check or not, and proves it'],
     again: [LEFTOVERS, 'finds nothing when it is run again'],
   },
   image2disk: { killed: writer, again: writer },
@@ -65,16 +62,16 @@ const TESTS: Record<string, { killed: Evidence; again: Evidence }> = {
     killed: [RUN_ACTION, 'an action that is killed outright is cleaned up after, and the next run works'],
     again: { because: 'what its command does the second time is the command’s affair' },
   },
-  'cloud-init': { killed: oneFile, again: [TEMPLATES, 'once more, as after a kill'] },
-  'first-boot-report': { killed: oneFile, again: oneFile },
+  'cloud-init': { killed: placing, again: placing },
+  'first-boot-report': { killed: placing, again: placing },
   'post-mortem': { killed: changesNothing, again: changesNothing },
   kernelupgrd: {
     killed: [TEMPLATES, 'from the image to the boot order, kernelupgrd killed in the middle'],
     again: [TEMPLATES, 'from the image to the boot order, kernelupgrd killed in the middle'],
   },
   'lvm-partition': {
-    killed: ['lvm-partition/plan.test.ts', 'one that is there already is taken'],
-    again: ['lvm-partition/lvm-partition.qemu.test.ts', 'becomes a volume group, once'],
+    killed: ['lvm-partition/lvm-partition.qemu.test.ts', 'once, killed in the middle or not'],
+    again: ['lvm-partition/lvm-partition.qemu.test.ts', 'once, killed in the middle or not'],
   },
   fde_dmv: {
     killed: [ENCRYPTION, 'is killed while it makes volumes, and then hit by a power cut'],
@@ -100,8 +97,8 @@ const TESTS: Record<string, { killed: Evidence; again: Evidence }> = {
     again: [TINKERBELL, 'grub2disk ends what runs inside the system, unmounts it, and a second run succeeds'],
   },
   syslinux: {
-    killed: { because: 'extlinux writes in one go; a second run writes the same again' },
-    again: [LEFTOVERS, 'syslinux makes a BIOS start what is on the disk'],
+    killed: [LEFTOVERS, 'syslinux, killed in the middle, makes a BIOS start what is on the disk, and again'],
+    again: [LEFTOVERS, 'syslinux, killed in the middle, makes a BIOS start what is on the disk, and again'],
   },
   slurp: {
     killed: [TINKERBELL, 'slurp stops uploading, and a second run sends everything'],
