@@ -1,12 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { access, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { performAction } from '../../actions/perform-action.ts';
 import { runAction } from '../../actions/run-action.ts';
+import { machine } from '../../agent/machine.ts';
 import type { ActionEvent } from '../../protocol/action-events.ts';
+import { collectPayload } from '../../standalone/usb/payload-files.ts';
 import { type ImageServer, type ServedFile, startImageServer } from './image-writer/image-server.ts';
 import { makeDiskImage } from './image-writer/test-image.ts';
 import { type LoopDisk, loopDisk } from './loop-disk.ts';
@@ -143,6 +146,51 @@ describe('image2disk', () => {
   });
 });
 
+describe('the installer stick', () => {
+  it.each([
+    ['os.raw', RAW],
+    ['os.raw.gz', GZ],
+    ['os.img.zst', ZST],
+    ['os', RAW],
+  ])('defect 17: an image called %s is taken, and written for what it is', async (name, bytes) => {
+    await writeFile(path.join(folder, name), bytes);
+    const { image } = await collectPayload({ file: name }, folder, folder);
+    expect(image).toMatchObject({ name: `image/${name}`, sha256: sha256(bytes) });
+    server = await startImageServer({ [`/${image.name}`]: { bytes } });
+    const outcome = await runAction(
+      'image2disk',
+      { IMG_URL: `${server.url}/${image.name}`, SHA256: image.sha256, DEST_DISK: disk.device },
+      { stateDirectory: path.join(folder, 'state') },
+    );
+    expect(outcome).toMatchObject({ status: 'success' });
+    execFileSync('blockdev', ['--flushbufs', disk.device]);
+    expect((await readFile(disk.device)).equals(RAW)).toBe(true);
+  });
+});
+
+describe('EMF’s wipe', () => {
+  it('goes from disk to disk; ours has begun all before one is done', async () => {
+    await using second = await loopDisk(RAW.length);
+    const devices = [disk.device, second.device];
+    const listDisks = async () =>
+      (await machine.listDisks())
+        .filter(({ path: device }) => devices.includes(device))
+        .map((each) => ({ ...each, kind: 'disk' as const, serial: each.name }));
+    const stages: string[] = [];
+    await performAction({
+      action: 'erase_non_removable_disks',
+      variables: { ERASE_METHOD: 'overwrite' },
+      machine: { ...machine, listDisks },
+      signal: new AbortController().signal,
+      emit: (event) => event.type === 'progress' && stages.push(event.stage),
+    });
+    const at = (stage: string) =>
+      devices.map((device) => stages.indexOf(`erasing ${path.basename(device)}: ${stage}`));
+    expect(Math.min(...at('overwrite'))).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...at('overwrite'))).toBeLessThan(Math.min(...at('erased')));
+  });
+});
+
 describe('oci2disk', () => {
   it('the layer is compressed as its bytes say, not as the tag ends', async () => {
     using registry = await testRegistry({ layers: [ZST] });
@@ -165,5 +213,25 @@ describe('rootio', () => {
       { args: ['partition'], stateDirectory: path.join(folder, 'state') },
     );
     expect(outcome).toMatchObject({ status: 'failed' });
+  });
+
+  it('wipe takes no GiB of memory for a GiB of disk, and reaches the end of the disk', async () => {
+    await using large = await loopDisk(2 ** 31);
+    execFileSync('sfdisk', ['--quiet', large.device], { input: 'label: gpt\n,\n' });
+    const metadata = path.join(folder, 'metadata.json');
+    const storage = { disks: [{ device: large.device, wipe_table: true, partitions: [] }] };
+    await writeFile(metadata, JSON.stringify({ metadata: { instance: { storage } } }));
+    const peak = () => process.resourceUsage().maxRSS * 1024;
+    const before = peak();
+    await performAction({
+      action: 'rootio',
+      args: ['wipe'],
+      variables: { JSON_FILE: metadata },
+      machine,
+      signal: new AbortController().signal,
+      emit: () => {},
+    });
+    expect(peak() - before).toBeLessThan(512 * MIB);
+    expect(execFileSync('wipefs', ['--no-act', large.device]).toString()).toBe('');
   });
 });

@@ -13,7 +13,7 @@ import { microvisorImage as image, part } from './microvisor/image-fixture.ts';
 
 /**
  * Defects of the reference installers, each as a test that they would fail. The numbers are those of the list of twenty in the analysis of the EMT-S
- * installer; 8 to 14, 19 and 20 are about its config file and are tested with standalone/.
+ * installer; 8 to 14, 19 and 20 are about its config file and are tested with standalone/. Where the others are: defect-list.test.ts.
  */
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;

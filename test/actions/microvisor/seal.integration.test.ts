@@ -52,6 +52,29 @@ describe('the seal of a root', () => {
       }
     },
   );
+
+  it('defect 16: alone shows damage, not an attacker: its hash is a secret of nobody (decision 055)', async () => {
+    await using loop = await loopDisk(16 * MIB);
+    await execa('mke2fs', ['-q', '-t', 'ext4', '-b', '4096', loop.device, '4M']);
+    await using device = await BlockDevice.open(loop.device);
+    const hashes = { device, startBytes: 8 * MIB, sizeBytes: 8 * MIB };
+    const seal = () => sealRoot({ device, startBytes: 0, sizeBytes: 8 * MIB }, hashes, context);
+    const isAccepted = async (rootHash: string) => {
+      await execa('cp', ['--sparse=always', loop.file, `${loop.file}.copy`]);
+      const offset = `--hash-offset=${hashes.startBytes}`;
+      const copy = `${loop.file}.copy`;
+      return (
+        (await execa('veritysetup', ['verify', offset, copy, copy, rootHash], { reject: false })).exitCode ===
+        0
+      );
+    };
+    const sealed = await seal();
+    expect(await isAccepted(sealed)).toBe(true);
+    await device.writeAt(3 * MIB, Buffer.alloc(4096, 'changed'));
+    await device.sync();
+    expect(await isAccepted(sealed)).toBe(false);
+    expect(await isAccepted(await seal())).toBe(true);
+  });
 });
 
 describe('the move to two slots', () => {
