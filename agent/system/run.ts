@@ -23,13 +23,21 @@ export interface RunResult {
 /** How code that acts on the machine starts programs; tests and the simulator pass their own. */
 export type Run = (program: string, args: readonly string[], options?: RunOptions) => Promise<RunResult>;
 
+/** Set for our own processes (agent/workflow/action-environment.ts); the programs they start have no use for it. */
+const OURS_ALONE = ['REGISTRY_PASSWORD'];
+
+/** How long something a program left in the background may keep its output open once the program itself has ended. */
+const LINGER_MS = 2000;
+
 /** Runs a program to its end, in its own process group so that a timeout or cancel ends its children too. */
 export const run: Run = (program, args, options = {}) => {
+  // Started and killed at once it could still have done something.
+  if (options.signal?.aborted) return Promise.reject(options.signal.reason);
   const startedAt = performance.now();
   const { promise, resolve, reject } = Promise.withResolvers<RunResult>();
   const child = spawn(program, args, {
     cwd: options.cwd,
-    env: { ...process.env, ...options.env },
+    env: { ...inherited(), ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
   });
@@ -59,6 +67,21 @@ export const run: Run = (program, args, options = {}) => {
   };
   stop.addEventListener('abort', killTree, { once: true });
   if (stop.aborted) killTree();
+
+  child.on('exit', () => {
+    const timer = setTimeout(
+      // Not at once: what was printed last may wait to be read behind this very timer.
+      () =>
+        setImmediate(() => {
+          if (child.stdout.closed && child.stderr.closed) return;
+          killTree();
+          child.stdout.destroy();
+          child.stderr.destroy();
+        }),
+      LINGER_MS,
+    );
+    child.once('close', () => clearTimeout(timer));
+  });
 
   const command = [program, ...args].join(' ');
   child.on('error', (cause: NodeJS.ErrnoException) => {
@@ -101,6 +124,10 @@ export const run: Run = (program, args, options = {}) => {
   });
   return promise;
 };
+
+function inherited(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !OURS_ALONE.includes(name)));
+}
 
 function lastLines(text: string): string {
   return text.trim().split('\n').slice(-3).join(' / ').slice(-500);

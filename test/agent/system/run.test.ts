@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { run } from '../../../agent/system/run.ts';
 
 describe('run', () => {
@@ -29,6 +29,31 @@ describe('run', () => {
     });
     const left = await run('pgrep', ['-fx', mark], { okExitCodes: [0, 1] });
     expect(left.stdout).toBe('');
+  });
+
+  it('does not wait for what a program left in the background with its output', async () => {
+    const mark = `sleep 97${Math.floor(Math.random() * 1e6)}`;
+    const result = await run('sh', ['-c', `echo done; ${mark} & setsid ${mark} &`]);
+    expect(result).toMatchObject({ stdout: 'done\n', exitCode: 0 });
+    expect(result.durationMs).toBeLessThan(30_000);
+    const { stdout } = await run('pgrep', ['-fx', mark], { okExitCodes: [0, 1] });
+    for (const pid of stdout.split('\n').filter(Boolean)) process.kill(Number(pid)); // the one with a session of its own
+    expect(stdout.split('\n').filter(Boolean).length).toBeLessThan(2);
+  });
+
+  it('starts nothing once it is cancelled', async () => {
+    await expect(
+      run('no-such-program', [], { signal: AbortSignal.abort(new Error('cancelled')) }),
+    ).rejects.toThrow('cancelled');
+  });
+
+  it('does not hand the registry’s password on', async () => {
+    vi.stubEnv('REGISTRY_PASSWORD', 'hunter2');
+    vi.stubEnv('REGISTRY_USERNAME', 'somebody');
+    const { stdout } = await run('env', []);
+    vi.unstubAllEnvs();
+    expect(stdout).toContain('REGISTRY_USERNAME=somebody');
+    expect(stdout).not.toContain('hunter2');
   });
 
   it('stops when it is cancelled', async () => {
