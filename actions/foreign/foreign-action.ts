@@ -9,10 +9,11 @@ import type { Action, ActionContext, ActionResult } from '../action.ts';
 import { lineLogger } from '../line-logger.ts';
 import { parseImageReference } from '../registry/image-reference.ts';
 import { Registry } from '../registry/registry.ts';
-import { basesFor, readRegistrySettings } from '../registry/registry-settings.ts';
+import { basesFor, mayLogIn, readRegistrySettings } from '../registry/registry-settings.ts';
 import type { LedgerEntry } from '../resources/ledger.ts';
 import { decompressed } from '../unpack/decompress.ts';
 import { unpackTar } from '../unpack/unpack-tar.ts';
+import { runtimeCommand } from './runtime-command.ts';
 import {
   type ContainerRequest,
   capabilitiesWithin,
@@ -95,6 +96,7 @@ async function pull(image: string, root: string, context: ActionContext): Promis
     username: settings.username,
     password: settings.password,
     bases: basesFor(reference.registry, settings),
+    mayLogIn: (base) => mayLogIn(base, reference.registry, settings),
     signal: context.signal,
   });
   const manifest = await registry.manifest();
@@ -123,32 +125,33 @@ async function runContainer(
 ): Promise<void> {
   const id = `kindling-${randomBytes(6).toString('hex')}`;
   const entry = { kind: 'container', id, runtime } as const;
-  const program = (...args: string[]) => inOwnMounts(runtime, args);
   const logger = lineLogger(context);
   const noPivot = (await isRootInitramfs()) ? ['--no-pivot'] : [];
+  // Held before it runs: a container whose runtime was killed goes on by itself until it is deleted.
   await context.resources.take(
     entry,
+    async () => {},
     async () => {
-      const { exitCode } = await context
-        .run(...program('run', ...noPivot, '--bundle', bundle, id), {
-          onOutput: logger.onOutput,
-          okExitCodes: Array.from({ length: 256 }, (_, code) => code),
-        })
-        .finally(logger.end);
-      if (exitCode !== 0) {
-        throw new KindlingError('KND_CONTAINER_FAILED', `${image} ended with exit code ${exitCode}`, {
-          evidence: { exitCode },
-        });
-      }
-    },
-    async () => {
-      await context.run(...program('delete', '--force', id), {
+      await context.run(...runtimeCommand(runtime, ['delete', '--force', id]), {
         okExitCodes: [0, 1],
         signal: new AbortController().signal,
       });
     },
   );
-  await context.resources.release(entry);
+  const { exitCode } = await context
+    .run(...runtimeCommand(runtime, ['run', ...noPivot, '--bundle', bundle, id]), {
+      onOutput: logger.onOutput,
+      okExitCodes: Array.from({ length: 256 }, (_, code) => code),
+    })
+    .finally(async () => {
+      logger.end();
+      await context.resources.release(entry);
+    });
+  if (exitCode !== 0) {
+    throw new KindlingError('KND_CONTAINER_FAILED', `${image} ended with exit code ${exitCode}`, {
+      evidence: { exitCode },
+    });
+  }
 }
 
 /** The root of the Micro-OS is the kernel's own first one, which pivot_root(2) refuses to leave; the runtimes can move it instead. */
@@ -156,16 +159,6 @@ async function isRootInitramfs(): Promise<boolean> {
   const roots = (await readFile('/proc/self/mounts', 'utf8')).split('\n').map((line) => line.split(' '));
   const type = roots.filter(([, target]) => target === '/').at(-1)?.[2];
   return type === 'rootfs' || type === 'ramfs';
-}
-
-/**
- * The runtimes want to see cgroups even when they are told not to use any, and crun refuses the hybrid kind; the Micro-OS mounts none. So each
- * call gets a mount namespace of its own with an empty cgroup 2 tree in it.
- */
-function inOwnMounts(runtime: string, args: readonly string[]): [string, string[]] {
-  const withoutCgroups = path.basename(runtime) === 'crun' ? ['--cgroup-manager=disabled'] : [];
-  const script = 'mount -t cgroup2 none /sys/fs/cgroup && exec "$@"';
-  return ['unshare', ['-m', 'sh', '-c', script, 'sh', runtime, ...withoutCgroups, ...args]];
 }
 
 /** Sources of volumes that do not exist are made, as both reference runtimes do. */

@@ -21,8 +21,11 @@ export async function httpGet(url: URL, options: GetOptions, redirects = 0): Pro
   if (redirects >= MOST_REDIRECTS)
     throw new KindlingError('KND_REGISTRY', `${url.host} redirects in circles`);
   const next = new URL(headers.location, url);
+  if (!/^https?:$/.test(next.protocol))
+    throw new KindlingError('KND_REGISTRY', `${url.host} redirects to ${next.protocol}, which is not HTTP`);
   const { authorization: _, ...rest } = options.headers ?? {};
-  return httpGet(next, next.host === url.host ? options : { ...options, headers: rest }, redirects + 1);
+  // The origin, not the host: from https to http on the same host the credentials would travel in the clear.
+  return httpGet(next, next.origin === url.origin ? options : { ...options, headers: rest }, redirects + 1);
 }
 
 function once(url: URL, { headers = {}, ca, skipVerify, signal }: GetOptions): Promise<http.IncomingMessage> {

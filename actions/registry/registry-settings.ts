@@ -35,6 +35,20 @@ export function readRegistrySettings(environment: NodeJS.ProcessEnv = process.en
   };
 }
 
+/**
+ * Whether the site's user and password may be given to a place that asks for them. They are for the site's own registry and its mirrors: an image of another
+ * registry, whose name any workflow can write, must not be a way to get hold of them. A site that names no registry means whatever is asked.
+ */
+export function mayLogIn(
+  base: string,
+  registry: string,
+  settings: Pick<RegistrySettings, 'defaultRegistry' | 'insecure' | 'mirrors'>,
+): boolean {
+  const { defaultRegistry } = settings;
+  if (defaultRegistry === undefined || registry === defaultRegistry) return true;
+  return base !== basesFor(registry, settings).at(-1);
+}
+
 /** Where to ask for an image of this registry, in order: `https://host[/prefix]`. */
 export function basesFor(
   registry: string,

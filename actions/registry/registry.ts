@@ -16,6 +16,8 @@ export interface RegistryOptions {
   signal?: AbortSignal;
   /** Where to ask, in order (registry-settings.ts); without it the registry itself. */
   bases?: readonly string[];
+  /** Whether user and password may be sent to this one of them; without it to all. */
+  mayLogIn?: (base: string) => boolean;
 }
 
 export interface Descriptor {
@@ -32,6 +34,11 @@ export interface Manifest {
   layers: Descriptor[];
 }
 
+interface BlobAccess {
+  bearerToken?: string;
+  basicAuth?: { username: string; password: string };
+}
+
 const MANIFESTS = [
   'application/vnd.oci.image.manifest.v1+json',
   'application/vnd.oci.image.index.v1+json',
@@ -45,6 +52,8 @@ export class Registry {
   readonly #image: ImageReference;
   readonly #options: RegistryOptions;
   #token: string | undefined;
+  /** The registry asked for user and password themselves, not for a token. */
+  #isBasic = false;
   #bases: string[];
 
   constructor(image: ImageReference, options: RegistryOptions = {}) {
@@ -63,6 +72,7 @@ export class Registry {
         if (!isOfPlace || this.#bases.length < 2) throw thrown;
         this.#bases.shift();
         this.#token = undefined;
+        this.#isBasic = false;
       }
     }
   }
@@ -112,9 +122,24 @@ export class Registry {
     );
   }
 
-  /** Where a blob is and with which token, for the image writer, which downloads by itself. */
-  async blobAddress({ digest }: Descriptor): Promise<{ url: string; token: string | undefined }> {
-    return { url: this.#url(`blobs/${digest}`).href, token: this.#token };
+  /** Where a blob is and what opens it, for the image writer, which downloads by itself. */
+  blobAddress({ digest }: Descriptor): { url: string; access: BlobAccess } {
+    const { username, password = '' } = this.#login;
+    return {
+      url: this.#url(`blobs/${digest}`).href,
+      access: {
+        ...(this.#token ? { bearerToken: this.#token } : {}),
+        ...(this.#isBasic && username !== undefined ? { basicAuth: { username, password } } : {}),
+      },
+    };
+  }
+
+  /** User and password, as far as the place that is asked now may have them. */
+  get #login(): Pick<RegistryOptions, 'username' | 'password'> {
+    const { username, password, mayLogIn } = this.#options;
+    return mayLogIn?.(this.#bases[0] ?? '') === false
+      ? { username: undefined, password: undefined }
+      : { username, password };
   }
 
   #url(path: string): URL {
@@ -127,12 +152,14 @@ export class Registry {
 
   async #get(path: string, headers: Record<string, string> = {}, isRetry = false): Promise<IncomingMessage> {
     const url = this.#url(path);
-    const authorization = this.#token ? { authorization: `Bearer ${this.#token}` } : this.#basic(isRetry);
+    const authorization = this.#token
+      ? { authorization: `Bearer ${this.#token}` }
+      : this.#basic(isRetry || this.#isBasic);
     const response = await httpGet(url, { ...this.#options, headers: { ...headers, ...authorization } });
     const { statusCode = 0 } = response;
     if (statusCode === 401 && !isRetry) {
       response.resume();
-      await this.#login(response.headers['www-authenticate'] ?? '');
+      await this.#logIn(response.headers['www-authenticate'] ?? '');
       return this.#get(path, headers, true);
     }
     if (statusCode === 200) return response;
@@ -147,18 +174,28 @@ export class Registry {
     );
   }
 
+  /** Asked before: a registry without tokens wants user and password with every call. */
   #basic(isAsked: boolean): Record<string, string> {
-    const { username, password } = this.#options;
+    const { username, password } = this.#login;
     if (!isAsked || username === undefined) return {};
     return { authorization: `Basic ${Buffer.from(`${username}:${password ?? ''}`).toString('base64')}` };
   }
 
   /** Token authentication as the registry asks for it: `Bearer realm="…",service="…",scope="…"`. */
-  async #login(challenge: string): Promise<void> {
+  async #logIn(challenge: string): Promise<void> {
     const field = (name: string) => new RegExp(`${name}="([^"]*)"`).exec(challenge)?.[1];
     const realm = field('realm');
-    if (!challenge.startsWith('Bearer') || realm === undefined) return; // Basic: the next try carries it
+    if (!challenge.startsWith('Bearer') || realm === undefined) {
+      this.#isBasic = true; // the next try carries it
+      return;
+    }
     const url = new URL(realm);
+    const isInTheClear = url.protocol !== 'https:' && this.#bases[0]?.startsWith('https:');
+    if (isInTheClear && this.#login.username !== undefined)
+      throw new KindlingError(
+        'KND_REGISTRY',
+        `${url.host} wants the password in the clear: ${realm} is not https`,
+      );
     const service = field('service');
     if (service) url.searchParams.set('service', service);
     url.searchParams.set('scope', field('scope') ?? `repository:${this.#image.repository}:pull`);

@@ -1,6 +1,7 @@
 import { appendFile, mkdir, readFile, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Run } from '../../agent/system/run.ts';
+import { runtimeCommand } from '../foreign/runtime-command.ts';
 
 /** Something that outlives the process that took it, described well enough for another process to undo it. */
 export type LedgerEntry =
@@ -85,7 +86,7 @@ async function undo(entry: LedgerEntry, run: Run): Promise<void> {
       await run('mv', [entry.to, entry.from]);
       return;
     case 'container':
-      await run(entry.runtime, ['delete', '--force', entry.id]);
+      await run(...runtimeCommand(entry.runtime, ['delete', '--force', entry.id]));
       return;
     case 'folder':
       await rm(entry.path, { recursive: true, force: true });

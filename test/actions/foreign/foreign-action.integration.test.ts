@@ -94,6 +94,32 @@ describe('an image that is no action of ours', () => {
     expect(await bundles()).toEqual([]);
   });
 
+  it('that is running is ended and removed by a cancel, without having to be killed', async () => {
+    using registry = await testRegistry({
+      layers: [busyboxLayer()],
+      config: { Entrypoint: ['/bin/sh', '-c', 'echo started; exec /bin/sleep 4747'] },
+    });
+    const cancel = new AbortController();
+    const begun = Promise.withResolvers<void>();
+    const running = runImage(
+      registry.image,
+      {},
+      {
+        onEvent: (event) => event.type === 'log' && event.message === 'started' && begun.resolve(),
+        signal: cancel.signal,
+        graceMs: 100_000,
+      },
+    );
+    await begun.promise;
+    const containers = () => execFileSync('crun', ['list', '-q']).toString();
+    expect(containers()).toContain('kindling-');
+    cancel.abort();
+    expect((await running).outcome).toMatchObject({ status: 'cancelled' });
+    expect(execFileSync('sh', ['-c', 'pgrep -f "^/bin/sleep 4747" || true']).toString()).toBe('');
+    expect(containers()).not.toContain('kindling-');
+    expect(await bundles()).toEqual([]);
+  });
+
   it('that asks for a reboot by /worker/reboot gets one, after the report', async () => {
     using registry = await testRegistry({
       layers: [busyboxLayer()],
@@ -135,6 +161,43 @@ describe('an image that is no action of ours', () => {
     expect(trusted.lines).toContain('from the mirror');
     const untrusted = await pulled({ KINDLING_REGISTRY_MIRRORS: mirrors });
     expect(untrusted.outcome).toMatchObject({ status: 'failed', error: { code: 'KND_REGISTRY' } });
+  });
+
+  it('of another registry than the site’s is not given the site’s password', async () => {
+    using registry = await testRegistry({ layers: [{ a: 'b' }], password: 'p' });
+    const login = { REGISTRY_USERNAME: 'user', REGISTRY_PASSWORD: 'p' };
+    const pulled = (processEnvironment: Record<string, string>) =>
+      runImage(registry.image, {}, { processEnvironment: { ...login, ...processEnvironment } });
+    expect((await pulled({ DOCKER_REGISTRY: 'registry.site.test' })).outcome).toMatchObject({
+      status: 'failed',
+      error: { code: 'KND_REGISTRY' },
+    });
+    expect(registry.authorizations).toEqual([]);
+    await pulled({ DOCKER_REGISTRY: registry.host });
+    expect(registry.authorizations).toContain(`Basic ${Buffer.from('user:p').toString('base64')}`);
+  });
+
+  it('is not fetched from a registry over TLS that wants the password in the clear', async () => {
+    const { key, cert } = await makeCertificate('127.0.0.1');
+    using tokens = await testRegistry({ layers: [], password: 'p' });
+    const tls = { key, cert, address: '127.0.0.1' };
+    using registry = await testRegistry({ layers: [{ a: 'b' }], tls, realm: `http://${tokens.host}/token` });
+    const caFile = path.join(stateDirectory, 'clear-ca.pem');
+    await writeFile(caFile, cert);
+    const { outcome } = await runImage(
+      'registry.invalid/tools/x:latest',
+      {},
+      {
+        processEnvironment: {
+          REGISTRY_USERNAME: 'user',
+          REGISTRY_PASSWORD: 'p',
+          KINDLING_REGISTRY_MIRRORS: `https://${registry.host}`,
+          KINDLING_CA_FILE: caFile,
+        },
+      },
+    );
+    expect(outcome).toMatchObject({ status: 'failed', error: { code: 'KND_REGISTRY' } });
+    expect(tokens.authorizations).toEqual([]);
   });
 
   it('without a container runtime fails with a code that says so', async () => {

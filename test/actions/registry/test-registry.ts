@@ -40,6 +40,10 @@ export async function testRegistry(options: {
   /** The first download of a layer stops in its middle and stays open. */
   stallsOnce?: boolean;
   password?: string;
+  /** Wants user and password themselves, and gives no token. */
+  isBasic?: boolean;
+  /** Where it says its tokens are; by default its own address. */
+  realm?: string;
   /** HTTPS with this certificate, reached by this address. */
   tls?: { key: string; cert: string; address: string };
 }) {
@@ -77,9 +81,15 @@ export async function testRegistry(options: {
     [digestOf(manifest), manifest],
   ]);
 
+  /** What came with the calls, for tests that want nothing to come. */
+  const authorizations: string[] = [];
   let willStall = options.stallsOnce ?? false;
   const answer: RequestListener = (request, response) => {
     const url = new URL(request.url ?? '/', `http://${request.headers.host}`);
+    if (request.headers.authorization) authorizations.push(request.headers.authorization);
+    const wanted = options.isBasic
+      ? `Basic ${Buffer.from(`user:${options.password}`).toString('base64')}`
+      : 'Bearer T';
     if (url.pathname === '/token') {
       const expected = options.password
         ? `Basic ${Buffer.from(`user:${options.password}`).toString('base64')}`
@@ -97,11 +107,13 @@ export async function testRegistry(options: {
         return;
       }
       response.end(options.spoilBlobs ? Buffer.concat([bytes, Buffer.from('!')]) : bytes);
-    } else if (request.headers.authorization !== 'Bearer T') {
+    } else if (request.headers.authorization !== wanted) {
       response.statusCode = 401;
       response.setHeader(
         'www-authenticate',
-        `Bearer realm="${scheme}://${request.headers.host}/token",service="test",scope="repository:x:pull"`,
+        options.isBasic
+          ? 'Basic realm="test"'
+          : `Bearer realm="${options.realm ?? `${scheme}://${request.headers.host}/token`}",service="test",scope="repository:x:pull"`,
       );
       response.end();
     } else {
@@ -129,6 +141,7 @@ export async function testRegistry(options: {
     image: `${host}/tools/x:latest`,
     host,
     layers,
+    authorizations,
     [Symbol.dispose]: () => {
       server.closeAllConnections();
       server.close();
