@@ -77,7 +77,7 @@ async function setBootOrder(
   if (!(await exists('/sys/firmware/efi'))) {
     return { summary: 'booted by BIOS: there is no boot order to set', data: { firmware: 'bios' } };
   }
-  const { disk } = await findTargetDisk(context, {
+  const { disk, disks } = await findTargetDisk(context, {
     device: variables.DEST_DISK,
     selector: variables.KINDLING_DISK,
   });
@@ -104,6 +104,7 @@ async function setBootOrder(
       sizeLba: BigInt(esp.sizeBytes / disk.logicalSectorBytes),
       partUuid: esp.partUuid ?? '',
     },
+    partitions: disks.flatMap(({ partitions }) => partitions.flatMap(({ partUuid }) => partUuid ?? [])),
     policy: variables.BOOT_POLICY,
     ...emf,
   });

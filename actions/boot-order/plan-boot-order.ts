@@ -15,6 +15,8 @@ export interface WantedBoot {
   /** With backslashes: \EFI\BOOT\BOOTX64.EFI */
   loader: string;
   policy: BootPolicy;
+  /** GUIDs of every partition the machine has, this one's included: what leads to another system that is there is no leftover. */
+  partitions: readonly string[];
   /** Labels whose entries go: leftovers of installers (EMF removes «hookos»). */
   removeLabels: readonly string[];
   /** Move the entry the machine was booted from behind all others, as efibootset does. */
@@ -81,15 +83,19 @@ export function planBootOrder(state: BootState, wanted: WantedBoot): BootPlan {
   return { changes, summary, entry, order };
 }
 
-/** Ours is what carries our label, or points to the same loader on the same partition under it. Others with other labels stay. */
-function isOurs(entry: LoadOption, { label, drive, loader }: WantedBoot): boolean {
-  if (entry.description === label) return true;
-  const isSamePlace = hardDriveOf(entry.devicePath)?.partUuid === drive.partUuid;
-  return (
-    isSamePlace &&
-    fileOf(entry.devicePath)?.toLowerCase() === loader.toLowerCase() &&
-    entry.description.startsWith('Kindling')
-  );
+/**
+ * Ours is what carries our label and leads to our partition or to one that is gone, or leads to the same loader on our partition under another
+ * label of Kindling's. An entry of the same name for another system that is there («ubuntu» on the second disk) is not, whatever BOOT_LABEL says.
+ */
+function isOurs(entry: LoadOption, { label, drive, loader, partitions }: WantedBoot): boolean {
+  const place = hardDriveOf(entry.devicePath)?.partUuid;
+  const hasOurName = entry.description.startsWith('Kindling');
+  if (entry.description === label) {
+    if (place === undefined) return hasOurName;
+    return place === drive.partUuid || !partitions.includes(place);
+  }
+  const isSameLoader = fileOf(entry.devicePath)?.toLowerCase() === loader.toLowerCase();
+  return hasOurName && place === drive.partUuid && isSameLoader;
 }
 
 function freeNumber({ entries, order }: BootState): number {

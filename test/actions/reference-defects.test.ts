@@ -104,6 +104,7 @@ describe('the EMT-S installer', () => {
             partUuid: '11111111-2222-3333-4444-555555555555',
           },
           loader: '\\EFI\\BOOT\\BOOTX64.EFI',
+          partitions: [],
           policy: 'disk-first',
           removeLabels: ['hookos'],
           demoteCurrent: false,

@@ -21,6 +21,7 @@ const wanted: WantedBoot = {
   label: 'Kindling',
   drive,
   loader: '\\EFI\\BOOT\\BOOTX64.EFI',
+  partitions: [drive.partUuid],
   policy: 'disk-first',
   removeLabels: [],
   demoteCurrent: false,
@@ -88,6 +89,36 @@ describe('setting the boot order', () => {
       'PXE',
     ]);
     expect(state.order).toEqual([4, 0, 3]);
+  });
+
+  it.each(['Kindling', 'ubuntu'])(
+    'an entry «%s» for another system that is there stays, one whose partition is gone goes',
+    async (label) => {
+      const there = 'aaaaaaaa-2222-3333-4444-555555555555';
+      const gone = 'bbbbbbbb-2222-3333-4444-555555555555';
+      await firmware(['PXE']);
+      for (const [number, partUuid] of [
+        [1, there],
+        [2, gone],
+        [3, drive.partUuid],
+      ] as const) {
+        const devicePath = pathToLoader({ ...drive, partUuid }, '\\EFI\\ubuntu\\shimx64.efi');
+        const option = { attributes: 1, description: label, devicePath, optionalData: Buffer.alloc(0) };
+        await efi.write(entryName(number), encodeLoadOption(option));
+      }
+      await efi.write('BootOrder', encodeNumbers([0, 1, 2, 3]));
+      const before = await efi.read('Boot0001');
+      const { state } = await apply({ label, partitions: [drive.partUuid, there] });
+      expect([...state.entries.keys()].sort()).toEqual([0, 1, 4]);
+      expect(state.order).toEqual([4, 0, 1]);
+      expect(await efi.read('Boot0001')).toEqual(before);
+    },
+  );
+
+  it('BOOT_LABEL that names a network entry costs nobody that entry', async () => {
+    await firmware(['UEFI PXEv4']);
+    const { state } = await apply({ label: 'UEFI PXEv4' });
+    expect(state.entries.size).toBe(2);
   });
 
   it('after-report lets the network lead, with the disk behind it, until the installed system has reported', async () => {
