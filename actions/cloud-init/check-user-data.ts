@@ -22,9 +22,7 @@ export function checkUserData(
 ): string[] {
   const firstLine = text.split('\n', 1)[0] ?? '';
   if (!HEADERS.some((header) => firstLine.startsWith(header))) {
-    return [
-      `line 1: "${firstLine.slice(0, 40)}" is no header that cloud-init knows; a cloud-config starts with #cloud-config`,
-    ];
+    return ['line 1: no header that cloud-init knows; a cloud-config starts with #cloud-config'];
   }
   return firstLine.trimEnd() === '#cloud-config' ? checkCloudConfig(text, schema, strictness) : [];
 }

@@ -1,14 +1,15 @@
-import { access } from 'node:fs/promises';
+import { access, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
 import { defineAction } from '../action.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findTargetFilesystem, type TargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
+import { pathInRoot } from '../target-root/path-in-root.ts';
 import { placeFile } from '../target-root/place-file.ts';
 import { checkMetaData, checkNetworkConfig, checkUserData } from './check-user-data.ts';
 import { loadCloudInitSchema } from './cloud-init-schema.ts';
-import { seedFiles } from './seed-files.ts';
+import { SETTINGS_PATH, seedFiles } from './seed-files.ts';
 
 export const cloudInit = defineAction({
   name: 'cloud-init',
@@ -63,6 +64,9 @@ export const cloudInit = defineAction({
       ...(variables.META_DATA ? checkMetaData(variables.META_DATA) : []).map(
         (problem) => `META_DATA ${problem}`,
       ),
+      ...(variables.VENDOR_DATA ? checkUserData(variables.VENDOR_DATA, schema) : []).map(
+        (problem) => `VENDOR_DATA ${problem}`,
+      ),
     ];
     if (problems.length > 0) {
       throw new KindlingError('KND_CLOUD_INIT_INVALID', problems.join('; '), { evidence: { problems } });
@@ -85,7 +89,14 @@ export const cloudInit = defineAction({
       vendorData: variables.VENDOR_DATA,
       hostname: variables.HOSTNAME,
       instanceId: variables.INSTANCE_ID,
+      machine: await systemUuid(),
     });
+    for (const name of await filesThatWin(mounted.target)) {
+      context.log(
+        'warn',
+        `${name} of the image sorts behind ours and sets the datasource: cloud-init will follow it`,
+      );
+    }
     if (!context.isDryRun) for (const file of files) await placeFile(mounted.target, file);
     await mounted.unmount();
     return {
@@ -94,6 +105,28 @@ export const cloudInit = defineAction({
     };
   },
 });
+
+/** As the firmware gives it; undefined where it gives none, or the same to every machine. */
+async function systemUuid(): Promise<string | undefined> {
+  const text = await readFile('/sys/class/dmi/id/product_uuid', 'utf8').catch(() => '');
+  const uuid = text.trim().toLowerCase();
+  const isReal = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(uuid) && new Set(uuid).size > 3;
+  return isReal ? uuid : undefined;
+}
+
+/** Files of the image that would shadow ours: of two that set the same, cloud-init takes the one whose name sorts last. */
+async function filesThatWin(root: string): Promise<string[]> {
+  const folder = await pathInRoot(root, path.dirname(SETTINGS_PATH));
+  const later = (await readdir(folder).catch(() => [])).filter(
+    (name) => name.endsWith('.cfg') && name > path.basename(SETTINGS_PATH),
+  );
+  const texts = await Promise.all(
+    later.map(async (name) =>
+      readFile(await pathInRoot(root, `${path.dirname(SETTINGS_PATH)}/${name}`), 'utf8'),
+    ),
+  );
+  return later.filter((_, index) => /^datasource(_list)?\s*:/m.test(texts[index] ?? ''));
+}
 
 /** Edge Microvisor images name their state partition and carry the list of what of /etc lasts. */
 async function recogniseKind(root: string, { disk }: TargetFilesystem): Promise<'mutable' | 'immutable'> {

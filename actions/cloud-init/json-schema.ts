@@ -50,17 +50,17 @@ function check(schema: JsonSchema, value: unknown, path: Path, root: Root): Sche
   if (schema.type !== undefined) {
     const types = [schema.type].flat();
     if (!types.some((type) => isOfType(value, type))) {
-      return problem(`${show(value)} is not of type ${types.join(' or ')}`);
+      return problem(`${kindOf(value)} is not of type ${types.join(' or ')}`);
     }
   }
   if (schema.enum && !schema.enum.some((allowed) => allowed === value)) {
-    return problem(`${show(value)} is none of ${schema.enum.map(show).join(', ')}`);
+    return problem(`${kindOf(value)} that is none of ${schema.enum.map(show).join(', ')}`);
   }
   if (typeof value === 'number' && schema.minimum !== undefined && value < schema.minimum) {
-    return problem(`${value} is less than ${schema.minimum}`);
+    return problem(`a number that is less than ${schema.minimum}`);
   }
   if (typeof value === 'string' && schema.pattern !== undefined && !new RegExp(schema.pattern).test(value)) {
-    return problem(`${show(value)} does not look like ${schema.pattern}`);
+    return problem(`a text that does not look like ${schema.pattern}`);
   }
   return [
     ...(Array.isArray(value) ? checkList(schema, value, path, root) : []),
@@ -125,7 +125,7 @@ function checkCombinations(schema: JsonSchema, value: unknown, path: Path, root:
     if (!choices) continue;
     const results = choices.map((each) => check(each, value, path, root));
     const fitting = results.filter((each) => each.length === 0).length;
-    if (fitting > mostAllowed) problems.push({ path, message: `${show(value)} fits more than one form` });
+    if (fitting > mostAllowed) problems.push({ path, message: `${kindOf(value)} fits more than one form` });
     if (fitting === 0) problems.push(...closest(results, path, value));
   }
   return problems;
@@ -136,7 +136,7 @@ function closest(results: readonly SchemaProblem[][], path: Path, value: unknown
   const depth = (problems: SchemaProblem[]) => Math.max(...problems.map((each) => each.path.length));
   const best = results.toSorted((a, b) => depth(b) - depth(a))[0];
   if (best && depth(best) > path.length) return best;
-  return [{ path, message: `${show(value)} has none of the forms that are allowed here` }];
+  return [{ path, message: `${kindOf(value)} has none of the forms that are allowed here` }];
 }
 
 function resolve(reference: string, root: JsonSchema): JsonSchema {
@@ -163,5 +163,13 @@ const isMapping = (value: unknown): value is Record<string, unknown> =>
 
 const isSchemaList = (items: JsonSchema | readonly JsonSchema[]): items is readonly JsonSchema[] =>
   Array.isArray(items);
+
+/** Never the value itself: user data holds passwords and keys, and what is said here ends up in logs. The place is said beside it. */
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'a mapping';
+  return typeof value === 'string' ? 'a text' : `a ${typeof value}`;
+}
 
 const show = (value: unknown) => JSON.stringify(value)?.slice(0, 60) ?? String(value);

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { parse, stringify } from 'yaml';
 import type { FileToPlace } from '../target-root/place-file.ts';
 
+export const SETTINGS_PATH = '/etc/cloud/cloud.cfg.d/99-kindling.cfg';
+
 export interface Seed {
   userData: string;
   metaData?: string | undefined;
@@ -9,6 +11,8 @@ export interface Seed {
   vendorData?: string | undefined;
   hostname?: string | undefined;
   instanceId?: string | undefined;
+  /** What tells the machine from all others: two nodes with the same configuration are two instances. */
+  machine?: string | undefined;
 }
 
 /**
@@ -30,7 +34,7 @@ export function seedFiles(kind: 'mutable' | 'immutable', seed: Seed): FileToPlac
     ...(kind === 'immutable' && seed.networkConfig ? { network: networkOf(seed.networkConfig) } : {}),
   };
   const settingsFile: FileToPlace = {
-    path: '/etc/cloud/cloud.cfg.d/99-kindling.cfg',
+    path: SETTINGS_PATH,
     contents: `# Written by Kindling when this system was installed.\n${stringify(settings, { lineWidth: 0 })}`,
     mode: 0o600, // user data may hold secrets
   };
@@ -54,7 +58,7 @@ function metaDataOf(seed: Seed): Record<string, unknown> {
   const hash = createHash('sha256').update(JSON.stringify(seed)).digest('hex').slice(0, 16);
   return {
     ...given,
-    'instance-id': seed.instanceId ?? given['instance-id'] ?? `iid-kindling-${hash}`,
+    'instance-id': seed.instanceId ?? given['instance-id'] ?? `iid-${seed.machine ?? 'kindling'}-${hash}`,
     ...(seed.hostname ? { 'local-hostname': seed.hostname } : {}),
   };
 }

@@ -44,5 +44,9 @@ describe('the seed', () => {
     expect(id({})).toBe(id({}));
     expect(id({ userData: '#cloud-config\n' })).not.toBe(id({}));
     expect(id({ instanceId: 'mine' })).toBe('mine');
+    expect(id({ metaData: 'instance-id: theirs\n' })).toBe('theirs');
+    const [one, two] = ['u-1', 'u-2'].map((machine) => id({ machine }));
+    expect(one).toMatch(/^iid-u-1-[0-9a-f]{16}$/);
+    expect(two).not.toBe(one);
   });
 });
