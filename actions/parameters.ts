@@ -77,7 +77,7 @@ export function parseVariables(
     }
     const parsed = parseValue(parameter, raw);
     if ('problem' in parsed) {
-      const shown = parameter.secret ? '(secret)' : JSON.stringify(raw.slice(0, 80));
+      const shown = parameter.secret ? '(secret)' : JSON.stringify(withoutLogin(raw).slice(0, 80));
       problems.push(`${name}=${shown} ${parsed.problem}`);
     } else values[name] = parsed.value;
   }
@@ -92,6 +92,9 @@ export function parseVariables(
     .map((name) => ({ name, ...suggest(name, known) }));
   return { values, unknown };
 }
+
+/** What does not parse as an address may still hold a user and a password. */
+const withoutLogin = (text: string) => text.replaceAll(/\/\/[^/\s]*@/g, '//…@');
 
 function defaultOf(parameter: Parameter): string | number | boolean | undefined {
   if (parameter.type === 'flag') return false;
@@ -117,10 +120,10 @@ function parseValue(
     case 'integer':
       return parseInteger(raw, parameter.min, parameter.max);
     case 'octal':
-      if (!/^(0o)?[0-7]{1,5}$/.test(raw)) return { problem: 'is not an octal mode such as 0644' };
-      return { value: Number.parseInt(raw.replace('0o', ''), 8) };
+      if (!/^(0o?)?[0-7]{1,4}$/.test(raw)) return { problem: 'is not an octal mode such as 0644' };
+      return { value: Number.parseInt(raw.replace('o', ''), 8) };
     case 'url':
-      if (!URL.canParse(raw)) return { problem: 'is not a URL' };
+      if (!/^https?:\/\//i.test(raw) || !URL.canParse(raw)) return { problem: 'is not an http or https URL' };
       return { value: raw };
     case 'absolute-path':
       if (!raw.startsWith('/') || raw.includes('\0')) return { problem: 'is not an absolute path' };

@@ -32,8 +32,11 @@ export async function performAction(request: PerformRequest): Promise<ActionResu
     const { values, unknown } = parseVariables(action.name, action.parameters, variables);
     const log: ActionContext['log'] = (level, message, fields) =>
       emit({ type: 'log', level, message, ...(fields ? { fields } : {}) });
-    for (const { name, suggestion } of action.passesVariablesOn ? [] : unknown) {
-      log('warn', `${action.name} does not know ${name}${suggestion ? `; did you mean ${suggestion}?` : ''}`);
+    for (const { name, suggestion } of unknown) {
+      const isPassedOn = action.passesVariablesOn ?? false;
+      if (isPassedOn && suggestion === undefined) continue;
+      const what = isPassedOn ? `passes ${name} on to the command` : `does not know ${name}`;
+      log('warn', `${action.name} ${what}${suggestion ? `; did you mean ${suggestion}?` : ''}`);
     }
     const result = await runAndGiveBack(async (resources) =>
       action.run(values, {

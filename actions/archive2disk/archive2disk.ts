@@ -10,9 +10,11 @@ import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { httpGet } from '../registry/http-get.ts';
+import type { LedgerEntry } from '../resources/ledger.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
 import { decompressed } from '../unpack/decompress.ts';
 import { unpackTar } from '../unpack/unpack-tar.ts';
+import { withoutCredentials } from '../without-credentials.ts';
 
 export const archive2disk = defineAction({
   name: 'archive2disk',
@@ -36,7 +38,7 @@ export const archive2disk = defineAction({
     DEST_PATH: { type: 'absolute-path', default: '/', description: 'Folder in it to unpack into' },
     TARFILE_CHECKSUM: {
       type: 'text',
-      pattern: /^sha(256|512):[0-9a-fA-F]+$/,
+      pattern: /^(sha256:[0-9a-fA-F]{64}|sha512:[0-9a-fA-F]{128})$/,
       description: 'sha256:… or sha512:… of the uncompressed archive; required unless the next is true',
     },
     INSECURE_NO_TARFILE_CHECKSUM_VERIFICATION: {
@@ -66,12 +68,18 @@ export const archive2disk = defineAction({
     const target = await findTargetFilesystem(context, variables.DEST_DISK, variables.KINDLING_DISK);
     if (context.isDryRun)
       return {
-        summary: `would unpack ${variables.ARCHIVE_URL} into ${variables.DEST_PATH} on ${target.device}`,
+        summary: `would unpack ${withoutCredentials(variables.ARCHIVE_URL)} into ${variables.DEST_PATH} on ${target.device}`,
       };
     const mounted = await mountFilesystem(context, target.device, {
       fsType: variables.FS_TYPE ?? target.fsType,
     });
     const staged = path.join(mounted.target, '.kindling-archive');
+    const held: LedgerEntry = { kind: 'folder', path: staged };
+    await context.resources.take(
+      held,
+      () => rm(staged, { recursive: true, force: true }),
+      () => rm(staged, { force: true }),
+    );
     try {
       await download(
         new URL(variables.ARCHIVE_URL),
@@ -85,14 +93,14 @@ export const archive2disk = defineAction({
       await mkdir(destination, { recursive: true });
       context.emit({ type: 'progress', stage: 'unpacking', percent: 60 });
       const { entries } = await unpackTar(await decompressed(createReadStream(staged)), destination, context);
-      await rm(staged);
+      await context.resources.release(held);
       await mounted.unmount();
       return {
         summary: `unpacked ${entries} entries into ${variables.DEST_PATH} on ${target.device}`,
         data: { entries },
       };
     } finally {
-      await rm(staged, { force: true });
+      await context.resources.release(held);
     }
   },
 });

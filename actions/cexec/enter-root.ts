@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { ActionContext } from '../action.ts';
 import { type Mounted, mountOn } from '../mounts/mount.ts';
 import type { LedgerEntry } from '../resources/ledger.ts';
+import { pathInRoot } from '../target-root/path-in-root.ts';
 
 /** Gives a mounted system what programs in it expect; leave() takes it away again, as the end of the action does. */
 export async function enterRoot(
@@ -29,28 +30,43 @@ export async function enterRoot(
   };
 }
 
-/** The system's own file (often a link to something that only runs later) steps aside and comes back. */
+/**
+ * The system's own file (often a link to something that only runs later) steps aside and comes back. Where it already stands aside, a run was ended by
+ * the power: what is in its place is what was lent then, and must not take the place of the system's own.
+ */
 async function lendResolvConf(
   context: Pick<ActionContext, 'resources'>,
   root: string,
 ): Promise<() => Promise<void>> {
-  const from = path.join(root, 'etc/resolv.conf');
+  const directory = await pathInRoot(root, '/etc');
+  await mkdir(directory, { recursive: true });
+  const from = path.join(directory, 'resolv.conf');
   const to = `${from}.kindling-backup`;
-  const entry: LedgerEntry = { kind: 'renamed', from, to };
-  const hadOne = await lstat(from).then(
-    () => true,
-    () => false,
-  );
+  const [isThere, isAside] = [await exists(from), await exists(to)];
+  const hadOne = isThere || isAside;
+  const entry: LedgerEntry = hadOne ? { kind: 'renamed', from, to } : { kind: 'folder', path: from };
+  const giveBack = async () => {
+    await rm(from, { force: true });
+    if (hadOne) await rename(to, from);
+  };
   await context.resources.take(
     entry,
     async () => {
-      if (hadOne) await rename(from, to);
-      await copyFile('/etc/resolv.conf', from);
-    },
-    async () => {
+      if (isThere && !isAside) await rename(from, to);
       await rm(from, { force: true });
-      if (hadOne) await rename(to, from);
+      await copyFile('/etc/resolv.conf', from).catch(async (cause) => {
+        await giveBack();
+        throw cause;
+      });
     },
+    giveBack,
   );
   return () => context.resources.release(entry);
+}
+
+function exists(file: string): Promise<boolean> {
+  return lstat(file).then(
+    () => true,
+    () => false,
+  );
 }

@@ -38,7 +38,7 @@ async function findFilesystem(
   device: string | undefined,
   selector: string | undefined,
 ): Promise<TargetFilesystem> {
-  if (device !== undefined) return namedFilesystem(await context.machine.listDisks(), device);
+  if (device !== undefined) return namedDevice(await context.machine.listDisks(), device);
   const { disk } = await findTargetDisk(context, { selector });
   const root = findRootPartition(disk);
   return {
@@ -49,7 +49,8 @@ async function findFilesystem(
   };
 }
 
-async function namedFilesystem(disks: readonly Disk[], device: string): Promise<TargetFilesystem> {
+/** A disk or partition that is named, by the kernel's name or by a link that udev would make. */
+export async function namedDevice(disks: readonly Disk[], device: string): Promise<TargetFilesystem> {
   const parts = splitPartitionPath(device);
   const disk = findDisk(disks, parts?.disk ?? device);
   // A link below /dev/disk need not exist in the Micro-OS, where no udev makes it: take the kernel's own name.

@@ -8,10 +8,14 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { KindlingError } from '../../protocol/error.ts';
 import { defineAction } from '../action.ts';
+import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
 import { placeFile } from '../target-root/place-file.ts';
+import { withoutCredentials } from '../without-credentials.ts';
+
+const SILENCE_MS = 60_000;
 
 /** For what is too large, or not text enough, for writefile: programs, container images. */
 export const fetchfile = defineAction({
@@ -21,6 +25,7 @@ export const fetchfile = defineAction({
   destroysData: false,
   mayRunAgain: true,
   parameters: {
+    ...SELECTOR_PARAMETER,
     URL: { type: 'url', required: true, description: 'Where the file is; http or https' },
     SHA256: {
       type: 'text',
@@ -41,9 +46,10 @@ export const fetchfile = defineAction({
     MODE: { type: 'octal', default: 0o644, description: 'Mode of the file' },
   },
   async run(variables, context) {
-    const target = await findTargetFilesystem(context, variables.DEST_DISK);
+    const target = await findTargetFilesystem(context, variables.DEST_DISK, variables.KINDLING_DISK);
     const name = variables.DEST_PATH;
-    if (context.isDryRun) return { summary: `would fetch ${variables.URL} to ${name} on ${target.device}` };
+    if (context.isDryRun)
+      return { summary: `would fetch ${withoutCredentials(variables.URL)} to ${name} on ${target.device}` };
     const fsType = variables.FS_TYPE ?? target.fsType;
     const mounted = await mountFilesystem(context, target.device, { fsType });
     // An empty file first: it makes the directories and refuses what cannot be a file.
@@ -63,10 +69,11 @@ export const fetchfile = defineAction({
 });
 
 async function fetchTo(file: string, url: string, sha256: string, signal: AbortSignal): Promise<number> {
+  const shown = withoutCredentials(url);
   const response = await get(url, signal);
   if (response.statusCode !== 200) {
     response.destroy();
-    throw new KindlingError('KND_FILE_FETCH', `${url} answered ${response.statusCode}`);
+    throw new KindlingError('KND_FILE_FETCH', `${shown} answered ${response.statusCode}`);
   }
   const hash = createHash('sha256');
   let bytes = 0;
@@ -79,21 +86,23 @@ async function fetchTo(file: string, url: string, sha256: string, signal: AbortS
   });
   await pipeline(response, counted, createWriteStream(file, { flush: true }), { signal }).catch(
     (cause: unknown) => {
-      throw new KindlingError('KND_FILE_FETCH', `${url} broke off after ${bytes} bytes`, { cause });
+      throw new KindlingError('KND_FILE_FETCH', `${shown} broke off after ${bytes} bytes`, { cause });
     },
   );
   const actual = hash.digest('hex');
   if (actual === sha256) return bytes;
-  throw new KindlingError('KND_FILE_HASH', `${url} has SHA-256 ${actual}, expected ${sha256}`);
+  throw new KindlingError('KND_FILE_HASH', `${shown} has SHA-256 ${actual}, expected ${sha256}`);
 }
 
 /** node:http, not fetch: the agent's Node is built without what fetch needs. */
 function get(url: string, signal: AbortSignal): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = url.startsWith('https:') ? httpsRequest : httpRequest;
-  request(url, { signal }, resolve)
+  const asking = request(url, { signal, timeout: SILENCE_MS }, resolve);
+  asking
+    .on('timeout', () => asking.destroy(new Error(`nothing came for ${SILENCE_MS / 1000} s`)))
     .on('error', (cause) =>
-      reject(new KindlingError('KND_FILE_FETCH', `${url} cannot be reached`, { cause })),
+      reject(new KindlingError('KND_FILE_FETCH', `${withoutCredentials(url)} cannot be reached`, { cause })),
     )
     .end();
   return promise;

@@ -17,7 +17,7 @@ export interface Report {
 export function reportFiles({ url, caCertificate }: Report): FileToPlace[] {
   return [
     { path: `/etc/systemd/system/${UNIT}`, contents: unit() },
-    { path: SCRIPT, contents: script(url, caCertificate !== undefined), mode: 0o700 },
+    { path: SCRIPT, contents: script(new URL(url).href, caCertificate !== undefined), mode: 0o700 },
     ...(caCertificate === undefined ? [] : [{ path: `${SCRIPT}.pem`, contents: caCertificate }]),
   ];
 }
@@ -62,7 +62,8 @@ body='{"hostname":"'$name'","kernel":"'$kernel'","bootId":"'$boot_id'","cloudIni
 
 send() {
   if command -v curl >/dev/null 2>&1; then
-    curl -fsS -m 30 \${ca:+--cacert "$ca"} -H 'Content-Type: application/json' -d "$body" "$url" >/dev/null
+    # The address is a credential: on the command line every user of the system could read it.
+    printf 'url = "%s"\\n' "$url" | curl -fsS -m 30 \${ca:+--cacert "$ca"} -H 'Content-Type: application/json' -d "$body" -K - >/dev/null
   elif command -v wget >/dev/null 2>&1; then
     wget -q -T 30 \${ca:+--ca-certificate="$ca"} --header='Content-Type: application/json' --post-data="$body" -O /dev/null "$url"
   elif command -v python3 >/dev/null 2>&1; then

@@ -1,5 +1,6 @@
 import { defineAction } from '../action.ts';
 import { enterRoot } from '../cexec/enter-root.ts';
+import { chooseTargetDisk } from '../disks/choose-target.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { lineLogger } from '../line-logger.ts';
@@ -25,7 +26,9 @@ export const grub2disk = defineAction({
   },
   async run(variables, context) {
     const target = await findTargetFilesystem(context, variables.GRUB_INSTALL_PATH, variables.KINDLING_DISK);
-    const disk = variables.GRUB_DISK ?? target.disk?.path ?? target.device;
+    const disk = variables.GRUB_DISK
+      ? chooseTargetDisk(await context.machine.listDisks(), { device: variables.GRUB_DISK }).disk.path
+      : (target.disk?.path ?? target.device);
     if (context.isDryRun) return { summary: `would install GRUB on ${disk}` };
     const mounted = await mountFilesystem(context, target.device, {
       fsType: variables.FS_TYPE ?? target.fsType,

@@ -47,6 +47,8 @@ export interface Transport {
   bearerToken?: string;
   /** PEM certificates that replace the system's roots. */
   caCertificates?: string;
+  /** Do not check certificates: whoever says so has a hash of what it wants (oci2disk's SKIP_VERIFY). */
+  isUnverified?: boolean;
   /** As in the environment: HTTP_PROXY, HTTPS_PROXY, NO_PROXY. */
   httpProxy?: string;
   httpsProxy?: string;

@@ -26,7 +26,7 @@ export const oci2disk = defineAction({
     SKIP_VERIFY: {
       type: 'boolean',
       default: false,
-      description: 'Do not check the registry’s certificate for the manifest',
+      description: 'Do not check the registry’s certificate; the digests are checked all the same',
     },
   },
   notes: [
@@ -45,12 +45,12 @@ export const oci2disk = defineAction({
       signal: context.signal,
     });
     const layer = imageLayer(await registry.manifest());
-    const { url, token } = await registry.blobAddress(layer);
+    const { url, access } = registry.blobAddress(layer);
     context.log('info', `${variables.IMG_URL} is ${layer.digest}, ${layer.size} bytes`);
     return writeToTarget(
       { ...variables, IMG_URL: url, SHA256: layer.digest.replace('sha256:', ''), COMPRESSED: undefined },
       context,
-      { bearerToken: token },
+      { ...access, ...(variables.SKIP_VERIFY ? { isUnverified: true } : {}) },
     );
   },
 });

@@ -13,17 +13,20 @@ import type { IMAGE_PARAMETERS } from './image-parameters.ts';
 
 export type ImageVariables = Values<typeof IMAGE_PARAMETERS> & { COMPRESSED?: boolean | undefined };
 
+/** How the image's server is to be met, where the variables do not say it: a registry has given a token. */
+export type ImageAccess = Pick<Transport, 'bearerToken' | 'basicAuth' | 'isUnverified'>;
+
 /** What the variables of an action ask the image writer for. */
 export function writeRequestFor(
   variables: ImageVariables,
   target: string,
-  bearerToken = variables.KINDLING_BEARER_TOKEN,
+  access: ImageAccess = {},
 ): WriteImageRequest {
   return {
-    sources: [variables.IMG_URL, ...splitList(variables.KINDLING_MIRRORS)],
+    sources: [variables.IMG_URL, ...addresses('KINDLING_MIRRORS', variables.KINDLING_MIRRORS)],
     target,
     expected: expectedFor(variables),
-    transport: transportFor(variables, bearerToken),
+    transport: { ...transportFor(variables), ...access },
     retry: { isEnabled: variables.RETRY_ENABLED, windowMs: variables.RETRY_DURATION_MINUTES * 60_000 },
     readBack: variables.KINDLING_READ_BACK,
     chunks: chunksFor(variables),
@@ -44,10 +47,10 @@ function expectedFor(variables: ImageVariables): ExpectedImage {
   });
 }
 
-function transportFor(variables: ImageVariables, bearerToken: string | undefined): Transport {
+function transportFor(variables: ImageVariables): Transport {
   const { TLS_CA_CERT } = variables;
   return given({
-    bearerToken,
+    bearerToken: variables.KINDLING_BEARER_TOKEN,
     caCertificates: TLS_CA_CERT === undefined ? undefined : decodeCertificates(TLS_CA_CERT),
     httpProxy: variables.HTTP_PROXY ?? variables.http_proxy,
     httpsProxy: variables.HTTPS_PROXY ?? variables.https_proxy,
@@ -73,7 +76,8 @@ function neighboursOf(variables: ImageVariables): NeighbourOptions | undefined {
     KINDLING_NEIGHBOUR_LINGER_SECONDS: lingerSeconds,
     KINDLING_NEIGHBOUR_PORT: port,
   } = variables;
-  if (list !== undefined) return neighboursFor(splitList(list), lingerSeconds, ownAddresses());
+  if (list !== undefined)
+    return neighboursFor(addresses('KINDLING_NEIGHBOURS', list), lingerSeconds, ownAddresses());
   return directoryUrl === undefined
     ? undefined
     : { directoryUrl, listen: { port }, lingerMs: lingerSeconds * 1000 };
@@ -125,7 +129,13 @@ function decodeCertificates(text: string): string {
 const decodePem = (text: string) =>
   text.includes('-----BEGIN') ? text : Buffer.from(text, 'base64').toString();
 
-const splitList = (text: string | undefined) => text?.split(/[\s,]+/).filter(Boolean) ?? [];
+/** A list of URLs. A wrong one is not shown: it may hold a login. */
+function addresses(variable: string, text: string | undefined): string[] {
+  const urls = text?.split(/[\s,]+/).filter(Boolean) ?? [];
+  const wrong = urls.findIndex((url) => !/^https?:\/\//i.test(url) || !URL.canParse(url));
+  if (wrong >= 0) throw wrongVariable(`entry ${wrong + 1} of ${variable} is not an http or https URL`);
+  return urls;
+}
 
 const wrongVariable = (message: string) =>
   new KindlingError('KND_ACTION_VARIABLES', `image2disk: ${message}`);

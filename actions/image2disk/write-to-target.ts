@@ -8,13 +8,14 @@ import { announcePlan, checkPlanHolds, planFor } from '../disks/plan.ts';
 import { rememberTarget } from '../disks/target-memory.ts';
 import { tearDownHolders } from '../erase/holders.ts';
 import { type WriteProgress, writeImage } from '../image-writer/index.ts';
-import { type ImageVariables, writeRequestFor } from './write-request.ts';
+import { withoutCredentials } from '../without-credentials.ts';
+import { type ImageAccess, type ImageVariables, writeRequestFor } from './write-request.ts';
 
 /** Chooses the disk, says what will be lost, writes the image, and waits until the new partitions can be used. */
 export async function writeToTarget(
   variables: ImageVariables,
   context: ActionContext,
-  access: { bearerToken?: string | undefined } = {},
+  access: ImageAccess = {},
 ): Promise<ActionResult> {
   const { disk, verdicts } = chooseTargetDisk(await context.machine.listDisks(), {
     device: variables.DEST_DISK,
@@ -33,7 +34,7 @@ export async function writeToTarget(
     };
   }
 
-  const request = writeRequestFor(variables, disk.path, access.bearerToken);
+  const request = writeRequestFor(variables, disk.path, access);
   if (variables.KINDLING_NEIGHBOURS !== undefined && !request.chunks?.neighbours) {
     context.log('warn', 'none of the addresses in KINDLING_NEIGHBOURS is this node’s: it takes no part');
   }
@@ -56,14 +57,6 @@ export async function writeToTarget(
 
 /** Of this process since it started. */
 const peakMemoryMb = () => Math.round(process.resourceUsage().maxRSS / 1024);
-
-function withoutCredentials(url: string): string {
-  const parsed = new URL(url);
-  parsed.username = '';
-  parsed.password = '';
-  parsed.search = ''; // signed URLs carry their key there
-  return parsed.href;
-}
 
 function progressEvent({ phase, percent, etaSeconds, waitingFor, ...figures }: WriteProgress) {
   return {

@@ -55,24 +55,26 @@ export const kexec = defineAction({
       ...(variables.CMD_LINE ? { commandLine: variables.CMD_LINE } : {}),
     };
     const kernel = entry.kernel === '' ? '' : await inTarget(entry.kernel);
-    const isThere =
-      kernel !== '' &&
-      (await stat(kernel).then(
-        (stats) => stats.isFile(),
-        () => false,
-      ));
-    if (!isThere) {
+    if (kernel === '' || !(await isFile(kernel))) {
       throw new KindlingError(
         'KND_KERNEL_NONE',
         `${target.device} has no kernel ${entry.kernel || `(no KERNEL_PATH, and ${variables.GRUBCFG_PATH} names none)`}`,
       );
+    }
+    const initrds = await Promise.all(entry.initrds.map(inTarget));
+    for (const [index, file] of initrds.entries()) {
+      if (!(await isFile(file)))
+        throw new KindlingError(
+          'KND_KERNEL_NONE',
+          `${target.device} has no initramfs ${entry.initrds[index]}`,
+        );
     }
     const summary = `${entry.kernel} with ${entry.initrds.join(', ') || 'no initramfs'} and "${entry.commandLine}"`;
     if (context.isDryRun) return { summary: `would start ${summary}` };
     const folder = await mkdtemp(path.join(tmpdir(), 'kindling-kexec-'));
     try {
       const initrd = path.join(folder, 'initrd');
-      await joinFiles(await Promise.all(entry.initrds.map(inTarget)), initrd);
+      await joinFiles(initrds, initrd);
       if (entry.initrds.length === 0) await writeFile(initrd, EMPTY_ARCHIVE);
       await copyFile(kernel, path.join(folder, 'kernel'));
       await mounted.unmount();
@@ -90,6 +92,13 @@ export const kexec = defineAction({
     return { summary: `loaded ${summary}`, handOver: { kind: 'kexec' } };
   },
 });
+
+function isFile(file: string): Promise<boolean> {
+  return stat(file).then(
+    (stats) => stats.isFile(),
+    () => false,
+  );
+}
 
 async function joinFiles(files: readonly string[], joined: string): Promise<void> {
   await writeFile(joined, '');

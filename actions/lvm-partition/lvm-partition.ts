@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { access } from 'node:fs/promises';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
-import { defineAction } from '../action.ts';
+import { type ActionContext, defineAction } from '../action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findInstalledDisk, readTable, rereadPartitions, writeTable } from '../disks/installed-disk.ts';
 import { partitionPath } from '../disks/partition-paths.ts';
-import { makeVolumeGroup } from '../volume-groups/volume-group.ts';
+import { makeVolumeGroup, volumeGroupOn } from '../volume-groups/volume-group.ts';
 import { planLvmPartition } from './plan.ts';
 
 export const lvmPartition = defineAction({
@@ -44,6 +44,7 @@ export const lvmPartition = defineAction({
     if (context.isDryRun) return { summary: `would make ${what}` };
     // There already may mean: written by a run that was killed before the kernel was told.
     if (!isThere || !(await isVisible(device))) await rereadPartitions(context, disk, [number]);
+    if (isThere) await refuseOthersVolumes(context, device, variables.VG_NAME);
     await makeVolumeGroup(context, variables.VG_NAME, [device]);
     return { summary: `made ${what}`, data: { partition: device, volumeGroup: variables.VG_NAME } };
   },
@@ -54,6 +55,21 @@ const isVisible = (device: string) =>
     () => true,
     () => false,
   );
+
+/** A partition that was there may hold a group of another name, and data with it. One that was just made can only hold leftovers. */
+export async function refuseOthersVolumes(
+  context: Pick<ActionContext, 'run'>,
+  device: string,
+  wanted: string,
+): Promise<void> {
+  const found = await volumeGroupOn(context, device);
+  if (found === undefined || found === wanted) return;
+  throw new KindlingError(
+    'KND_DISK_REFUSED',
+    `${device} already belongs to the volume group ${found}, which ${wanted} would destroy`,
+    { hint: 'Give VG_NAME the name that is there, or erase the disk first.' },
+  );
+}
 
 async function makePartition(
   disk: Disk,

@@ -10,8 +10,10 @@ import { encodeMbr } from '../../protocol/partition-table/mbr-encode.ts';
 import { type ActionContext, type ActionResult, defineAction } from '../action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 import { chooseTargetDisk, findDisk, whyNever } from '../disks/choose-target.ts';
+import { describeDisk } from '../disks/describe-disk.ts';
+import { identityOf } from '../disks/disk-identity.ts';
 import { partitionPath, splitPartitionPath } from '../disks/partition-paths.ts';
-import { announcePlan, CONSENT_PARAMETERS, planFor } from '../disks/plan.ts';
+import { announcePlan, CONSENT_PARAMETERS, checkPlanHolds, type DiskPlan, planFor } from '../disks/plan.ts';
 import { eraseDisk } from '../erase/erase-disk.ts';
 import { tearDownHolders } from '../erase/holders.ts';
 import { httpGet } from '../registry/http-get.ts';
@@ -36,7 +38,11 @@ export const rootio = defineAction({
   destroysData: true,
   mayRunAgain: true,
   parameters: {
-    MIRROR_HOST: { type: 'text', description: 'Host of the metadata service' },
+    MIRROR_HOST: {
+      type: 'text',
+      pattern: /^(\[[0-9a-fA-F:.]+\]|[\w.-]+)$/,
+      description: 'Host of the metadata service: a name, an address, or an IPv6 address in brackets',
+    },
     METADATA_SERVICE_PORT: { type: 'integer', default: 50061, min: 1, max: 65535, description: 'Its port' },
     JSON_FILE: { type: 'absolute-path', description: 'Metadata from a file instead' },
     TEST: { type: 'flag', description: 'Accepted with JSON_FILE, as in the reference' },
@@ -44,10 +50,11 @@ export const rootio = defineAction({
     ...CONSENT_PARAMETERS,
   },
   notes: [
-    'The command of the action says what to do: `partition`, `format`, `mount` or `wipe`. Sizes are in sectors of 512 bytes, 0 is the rest of the disk; the labels SWAP, BIOS and EFI set the type; with MBR the labels are SWAP, LINUX, LINUX_ACTIVE, FAT32 and FAT32_ACTIVE. `partition` also makes the `volume_groups` of the metadata (sizes in bytes, 0 is the rest). What fails, fails: the reference only logs it and ends with success.',
+    'The command of the action says what to do: `partition`, `format`, `mount`, `wipe` or `version`. Sizes are in sectors of 512 bytes, 0 is the rest of the disk; the labels SWAP, BIOS and EFI set the type; with MBR the labels are SWAP, LINUX, LINUX_ACTIVE, FAT32 and FAT32_ACTIVE. `partition` also makes the `volume_groups` of the metadata (sizes in bytes, 0 is the rest). What fails, fails: the reference only logs it and ends with success.',
   ],
   async run(variables, context) {
     const [command = ''] = context.args;
+    if (command === 'version') return { summary: 'rootio, built into Kindling’s agent' };
     if (!['partition', 'format', 'mount', 'wipe'].includes(command)) {
       throw new KindlingError(
         'KND_ACTION_VARIABLES',
@@ -57,7 +64,7 @@ export const rootio = defineAction({
     const storage = parseMetadata(await fetchMetadata(variables, context));
     if (command === 'partition') return partition(storage, variables, context);
     if (command === 'wipe') return wipe(storage, variables, context);
-    return command === 'format' ? format(storage, context) : mount(storage, context);
+    return command === 'format' ? format(storage, variables, context) : mount(storage, context);
   },
 });
 
@@ -93,23 +100,31 @@ async function plannedDisks(
   purpose: string,
   variables: RootioVariables,
   context: ActionContext,
-): Promise<{ wanted: RootioDisk; disk: Disk }[]> {
+): Promise<{ pairs: { wanted: RootioDisk; disk: Disk }[]; plan: DiskPlan }> {
   const disks = await context.machine.listDisks();
   const pairs = storage.disks.map((wanted) => ({
     wanted,
     disk: chooseTargetDisk(disks, { device: wanted.device }).disk,
   }));
   if (pairs.length === 0) throw new KindlingError('KND_METADATA_INVALID', 'the metadata names no disks');
+  const named = new Set(pairs.map(({ disk }) => disk));
+  if (named.size < pairs.length)
+    throw new KindlingError('KND_METADATA_INVALID', 'the metadata names one disk twice');
+  const others = disks.filter((disk) => !named.has(disk));
   const plan = planFor(
     purpose,
-    pairs.map(({ disk }) => disk),
-    [],
+    [...named],
+    others.map((disk) => ({ disk, reason: 'the metadata does not name it' })),
   );
+  askConsent(context, plan, variables);
+  return { pairs, plan };
+}
+
+function askConsent(context: ActionContext, plan: DiskPlan, variables: RootioVariables): void {
   announcePlan(context, plan, {
     policy: variables.KINDLING_REQUIRE_CONSENT,
     given: variables.KINDLING_CONSENT,
   });
-  return pairs;
 }
 
 async function partition(
@@ -117,13 +132,14 @@ async function partition(
   variables: RootioVariables,
   context: ActionContext,
 ): Promise<ActionResult> {
-  const pairs = await plannedDisks(storage, 'partition', variables, context);
+  const { pairs, plan } = await plannedDisks(storage, 'partition', variables, context);
   // All are encoded before the first is written: a mistake on the second disk must not cost the first.
   const tables = pairs.map(({ wanted, disk }) => ({
     disk,
     ...(variables.MBR ? mbrTable(wanted, disk) : gptTable(wanted, disk)),
   }));
   if (context.isDryRun) return { summary: `would partition ${pairs.length} disks` };
+  checkPlanHolds(plan, await context.machine.listDisks());
   for (const { disk, numbers, pieces } of tables) {
     await tearDownHolders(disk.name, context.run, (message) => context.log('info', message));
     {
@@ -208,8 +224,9 @@ async function wipe(
   variables: RootioVariables,
   context: ActionContext,
 ): Promise<ActionResult> {
-  const pairs = await plannedDisks(storage, 'wipe', variables, context);
+  const { pairs, plan } = await plannedDisks(storage, 'wipe', variables, context);
   if (context.isDryRun) return { summary: `would wipe ${pairs.length} disks` };
+  checkPlanHolds(plan, await context.machine.listDisks());
   for (const { disk } of pairs) {
     await eraseDisk(
       { disk, method: 'quick', samples: 2 },
@@ -222,7 +239,11 @@ async function wipe(
   return { summary: `wiped ${pairs.map(({ disk }) => disk.path).join(', ')}` };
 }
 
-async function format(storage: RootioStorage, context: ActionContext): Promise<ActionResult> {
+async function format(
+  storage: RootioStorage,
+  variables: RootioVariables,
+  context: ActionContext,
+): Promise<ActionResult> {
   const commands = storage.filesystems.map(({ mount: { device, format: kind, create } }) => {
     const command = formatCommand(kind, create.options, device);
     if (!command)
@@ -231,10 +252,42 @@ async function format(storage: RootioStorage, context: ActionContext): Promise<A
   });
   const disks = await context.machine.listDisks();
   for (const { mount } of storage.filesystems) refuseWrongDisk(disks, mount.device);
+  const plan = planFormats(storage, disks);
+  askConsent(context, plan, variables);
   if (context.isDryRun)
     return { summary: commands.map(([program, args]) => [program, ...args].join(' ')).join('; ') };
+  // Volumes of LVM are no disks: of them there is nothing to compare.
+  const onDisks = plan.destroys.filter(({ disk }) => disks.some(({ path: name }) => name === disk.path));
+  checkPlanHolds({ ...plan, destroys: onDisks }, await context.machine.listDisks());
   for (const [program, args] of commands) await context.run(program, args);
   return { summary: `formatted ${commands.length} filesystems` };
+}
+
+/** What formatting destroys: not whole disks, but the partitions that get a filesystem. What the inventory does not know may hold anything. */
+function planFormats({ filesystems }: RootioStorage, disks: readonly Disk[]): DiskPlan {
+  const destroys = filesystems.map(({ mount: { device } }) => {
+    const parts = splitPartitionPath(device);
+    const disk = findDisk(disks, parts?.disk ?? device);
+    if (!disk)
+      return { disk: { path: device, sizeBytes: 0 }, description: device, contents: [`${device} unknown`] };
+    const partition = disk.partitions.find(({ number }) => number === parts?.number);
+    const signatures = (parts ? partition?.signatures : disk.signatures) ?? [];
+    return {
+      disk: identityOf(disk),
+      description: parts ? `partition ${parts.number} of ${describeDisk(disk)}` : describeDisk(disk),
+      contents: signatures.map(
+        ({ type, label }) =>
+          `${device} ${label ? `${type} "${label}"` : type} (partition ${parts?.number ?? 'none'})`,
+      ),
+    };
+  });
+  const used = new Set(destroys.map(({ disk }) => disk.path));
+  const others = disks.filter(({ path: name }) => !used.has(name));
+  return {
+    purpose: 'format',
+    destroys,
+    leavesAlone: others.map((disk) => ({ disk: identityOf(disk), reason: 'the metadata does not name it' })),
+  };
 }
 
 /** The metadata may name any device; the stick the Micro-OS came from is none to make filesystems on. */

@@ -1,4 +1,4 @@
-import { open, stat } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import http from 'node:http';
 import https from 'node:https';
 import { Readable } from 'node:stream';
@@ -7,8 +7,10 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { KindlingError } from '../../protocol/error.ts';
 import { type ActionContext, defineAction } from '../action.ts';
+import { namedDevice } from '../disks/target-filesystem.ts';
 
 const PIECE = 4 * 2 ** 20;
+const SILENCE_MS = 120_000;
 
 export const slurp = defineAction({
   name: 'slurp',
@@ -35,15 +37,13 @@ export const slurp = defineAction({
     'An upload that the server does not accept is a failure; the reference does not look at the answer.',
   ],
   async run({ SOURCE_DISK, DEST_URL, IMG_NAME, COMPRESSED }, context) {
-    const source = await stat(SOURCE_DISK).catch(() => undefined);
-    if (!source?.isBlockDevice())
-      throw new KindlingError('KND_DISK_NOT_FOUND', `${SOURCE_DISK} is not a block device of this machine`);
+    const { device } = await namedDevice(await context.machine.listDisks(), SOURCE_DISK);
     const name = `${IMG_NAME}.img${COMPRESSED ? '.gz' : ''}`;
     if (context.isDryRun) return { summary: `would upload ${SOURCE_DISK} as ${name}` };
-    const { stdout } = await context.run('blockdev', ['--getsize64', SOURCE_DISK]);
+    const { stdout } = await context.run('blockdev', ['--getsize64', device]);
     const size = Number(stdout);
     if (size === 0) throw new KindlingError('KND_DISK_NOT_FOUND', `${SOURCE_DISK} has no medium`);
-    const bytes = await upload(new URL(DEST_URL), name, SOURCE_DISK, COMPRESSED, context, size);
+    const bytes = await upload(new URL(DEST_URL), name, device, COMPRESSED, context, size);
     return { summary: `uploaded ${bytes} bytes of ${SOURCE_DISK} as ${name}`, data: { bytes } };
   },
 });
@@ -61,7 +61,11 @@ async function upload(
     method: 'POST',
     headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
     signal: context.signal,
+    timeout: SILENCE_MS,
   });
+  request.on('timeout', () =>
+    request.destroy(new Error(`the server took nothing for ${SILENCE_MS / 1000} s`)),
+  );
   const answered = new Promise<http.IncomingMessage>((resolve, reject) => {
     request.on('response', resolve);
     request.on('error', reject);

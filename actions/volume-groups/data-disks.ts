@@ -7,6 +7,7 @@ import type { ActionContext } from '../action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 import { rereadPartitions, writeTable } from '../disks/installed-disk.ts';
 import { partitionPath } from '../disks/partition-paths.ts';
+import { announcePlan, checkPlanHolds, planFor } from '../disks/plan.ts';
 import { makeVolumeGroup } from './volume-group.ts';
 
 const MIB = 2 ** 20;
@@ -20,7 +21,7 @@ export type Wrap = (device: string, name: string) => Promise<string>;
  * on it; here only empty ones, and ones that an earlier run has taken.
  */
 export async function useOtherDisks(
-  context: Pick<ActionContext, 'run' | 'signal' | 'log'>,
+  context: Pick<ActionContext, 'run' | 'signal' | 'log' | 'emit' | 'machine'>,
   others: readonly Disk[],
   wrap: Wrap = async (device) => device,
 ): Promise<void> {
@@ -33,6 +34,13 @@ export async function useOtherDisks(
     context.log('warn', 'this Micro-OS has no LVM: the other disks stay empty (profile «full» has it)');
     return;
   }
+  const plan = planFor(
+    'take for a volume group',
+    usable.filter((disk) => !isOurs(disk)),
+    others.filter((disk) => !usable.includes(disk)).map((disk) => ({ disk, reason: 'it is not empty' })),
+  );
+  if (plan.destroys.length > 0) announcePlan(context, plan, { policy: 'never', given: undefined });
+  checkPlanHolds(plan, await context.machine.listDisks());
   const groups = Map.groupBy(usable, ({ logicalSectorBytes }) => logicalSectorBytes);
   for (const [index, disks] of [...groups.values()].entries()) {
     const volumes: string[] = [];

@@ -17,18 +17,22 @@ export function lvm(
   return context.run('lvm', [command, ...NO_UDEV, ...rest], { env: ENVIRONMENT, okExitCodes });
 }
 
+/** The name of the volume group a device belongs to. */
+export async function volumeGroupOn(
+  context: Pick<ActionContext, 'run'>,
+  device: string,
+): Promise<string | undefined> {
+  const { stdout, exitCode } = await lvm(context, ['pvs', '--noheadings', '-o', 'vg_name', device], [0, 5]);
+  return exitCode === 0 ? stdout.trim() || undefined : undefined;
+}
+
 /** Makes a volume group over these devices; one of that name that already lies on the first is left as it is. */
 export async function makeVolumeGroup(
   context: Pick<ActionContext, 'run'>,
   name: string,
   devices: readonly string[],
 ): Promise<void> {
-  const { stdout, exitCode } = await lvm(
-    context,
-    ['pvs', '--noheadings', '-o', 'vg_name', devices[0] ?? ''],
-    [0, 5],
-  );
-  if (exitCode === 0 && stdout.trim() === name) return;
+  if ((await volumeGroupOn(context, devices[0] ?? '')) === name) return;
   for (const device of devices) await lvm(context, ['pvcreate', '-ff', '-y', device]);
   await lvm(context, ['vgcreate', name, ...devices]);
 }

@@ -215,6 +215,76 @@ describe('cexec', () => {
   });
 });
 
+describe('cexec, further', () => {
+  const shell = { CHROOT: 'y', DEFAULT_INTERPRETER: '/bin/sh -c', FS_TYPE: 'ext4' };
+  const lend = (CMD_LINE: string, context: RunActionContext = {}) =>
+    act('cexec', { ...shell, BLOCK_DEVICE: disk.device, UPDATE_RESOLV_CONF: '1', CMD_LINE }, context);
+  const etc = () => withMounted(disk.device, async (root) => (await readdir(path.join(root, 'etc'))).sort());
+
+  it('does not take what a power cut left lent for the system’s own resolv.conf', async () => {
+    await withMounted(disk.device, async (root) => {
+      await writeFile(path.join(root, 'etc/resolv.conf'), 'lent before the power went');
+      await writeFile(path.join(root, 'etc/resolv.conf.kindling-backup'), 'nameserver 192.0.2.1\n');
+    });
+    expect(await lend('true')).toMatchObject({ status: 'success' });
+    await withMounted(disk.device, async (root) => {
+      expect(await readFile(path.join(root, 'etc/resolv.conf'), 'utf8')).toBe('nameserver 192.0.2.1\n');
+    });
+    expect(await etc()).not.toContain('resolv.conf.kindling-backup');
+  });
+
+  it('leaves a system that had no resolv.conf without one, also when it is killed', async () => {
+    await withMounted(disk.device, (root) => rm(path.join(root, 'etc/resolv.conf')));
+    expect(await lend('cat /etc/resolv.conf')).toMatchObject({ status: 'success' });
+    expect(await etc()).not.toContain('resolv.conf');
+    const running = lend('sleep 4848');
+    await expect.poll(() => pidsOf('^sleep 4848'), { timeout: 20_000 }).toHaveLength(1);
+    const { stdout: pid } = await execa('pgrep', ['-P', String(process.pid), '-f', 'action cexec']);
+    process.kill(Number(pid), 'SIGKILL');
+    expect(await running).toMatchObject({ status: 'failed', error: { code: 'KND_ACTION_DIED' } });
+    expect(await etc()).not.toContain('resolv.conf');
+  });
+
+  it('ends with its command, whatever that left in the background', async () => {
+    const outcome = await lend('sleep 4949 & echo done');
+    expect(outcome).toMatchObject({ status: 'success' });
+    expect(await pidsOf('^sleep 4949')).toEqual([]);
+    expect(await mountsOf(disk.device)).toEqual([]);
+  });
+
+  it('reports a misspelt variable, and hands no password of the agent on', async () => {
+    const lines: string[] = [];
+    const outcome = await act(
+      'cexec',
+      { ...shell, BLOCK_DEVICE: disk.device, CMD_LINE: 'env', CHROOOT: 'y', HTTP_PROXY: 'http://p' },
+      {
+        processEnvironment: { REGISTRY_PASSWORD: 'hunter2' },
+        onEvent: (event) => event.type === 'log' && lines.push(event.message),
+      },
+    );
+    expect(outcome).toMatchObject({ status: 'success' });
+    expect(lines).toContain('cexec passes CHROOOT on to the command; did you mean CHROOT?');
+    expect(lines).toContain('HTTP_PROXY=http://p');
+    expect(lines.join()).not.toContain('hunter2');
+  });
+
+  it.each([
+    [{ CMD_LINE: ' ' }, 'KND_ACTION_VARIABLES'],
+    [{ CMD_LINE: 'echo "open' }, 'KND_COMMAND_LINE'],
+    [{ CMD_LINE: 'true', UPDATE_RESOLV_CONF: 'perhaps' }, 'KND_ACTION_VARIABLES'],
+    [{ CMD_LINE: 'true', JSON_OUTPUT: 'x' }, 'KND_ACTION_VARIABLES'],
+    [{ CMD_LINE: 'true', JSON_OUTOUT: 'x' }, 'KND_ACTION_VARIABLES'],
+    [{ CMD_LINE: 'true', BLOCK_DEVICE: 'sda1' }, 'KND_ACTION_VARIABLES'],
+    [{ CMD_LINE: 'true', BLOCK_DEVICE: '/dev/nothing' }, 'KND_DISK_NOT_FOUND'],
+    [{ CMD_LINE: 'true', FS_TYPE: 'frobfs' }, 'KND_MOUNT_FAILED'],
+    [{ CMD_LINE: 'true', DEFAULT_INTERPRETER: '/bin/nothing -c', CHROOT: 'y' }, 'KND_COMMAND_FAILED'],
+  ])('%j fails with %s and leaves nothing mounted', async (variables, code) => {
+    const outcome = await act('cexec', { BLOCK_DEVICE: disk.device, ...variables });
+    expect(outcome).toMatchObject({ status: 'failed', error: { code } });
+    expect(await mountsOf(disk.device)).toEqual([]);
+  });
+});
+
 describe('an agent that is killed', () => {
   it('leaves its action running; the next one ends and undoes it before it starts its own', async () => {
     const variables = { BLOCK_DEVICE: disk.device, FS_TYPE: 'ext4', CMD_LINE: '/bin/sleep 4646' };

@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -21,6 +22,7 @@ import { readPartitionTable } from '../../protocol/partition-table/read.ts';
 import { disk as diskFixture } from './disks/disk-fixture.ts';
 import { ext4Disk, type LoopDisk, loopDisk, withMounted } from './loop-disk.ts';
 import { withPowerCutAt } from './power-cut.ts';
+import { makeCertificate } from './registry/test-certificate.ts';
 import { tarOf, testRegistry } from './registry/test-registry.ts';
 
 let folder: string;
@@ -95,6 +97,54 @@ describe('archive2disk', () => {
   });
 });
 
+describe('archive2disk, further', () => {
+  const perform = (variables: Record<string, string>) =>
+    performAction({
+      action: 'archive2disk',
+      variables: { DEST_DISK: disk.device, ...variables },
+      machine,
+      signal: new AbortController().signal,
+      emit: () => {},
+      isDryRun: true,
+    });
+  const insecure = { INSECURE_NO_TARFILE_CHECKSUM_VERIFICATION: '1' };
+
+  it('a dry run shows neither the login nor the key in an address', async () => {
+    const { summary } = await perform({ ...insecure, ARCHIVE_URL: 'http://me:hunter2@h/x.tar?sig=hunter3' });
+    expect(summary).toBe(`would unpack http://h/x.tar into / on ${disk.device}`);
+  });
+
+  it.each([
+    { ARCHIVE_URL: 'ftp://h/x' },
+    { ARCHIVE_TYPE: 'zip' },
+    { DEST_PATH: 'relative' },
+    { DEST_DISK: 'sda1' },
+    { TARFILE_CHECKSUM: 'sha256:abc' },
+    { TARFILE_CHECKSUM: `sha512:${'0'.repeat(64)}` },
+    { TARFILE_CHECKSUM: `md5:${'0'.repeat(32)}` },
+    { INSECURE_NO_TARFILE_CHECKSUM_VERIFICATION: 'yes' },
+    { HTTP_CLIENT_TIMEOUT_MINUTES: '0' },
+  ])('%j is refused before anything is fetched', async (wrong) => {
+    await expect(perform({ ...insecure, ARCHIVE_URL: 'http://h/x', ...wrong })).rejects.toMatchObject({
+      code: 'KND_ACTION_VARIABLES',
+    });
+  });
+
+  it('over TLS believes TLS_CA_CERT and no other', async () => {
+    const { key, cert } = await makeCertificate('127.0.0.1');
+    const tar = await tarOf({ 'by-tls': 'x' });
+    const server = createTlsServer({ key, cert }, (_, response) => response.end(tar));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const ARCHIVE_URL = `https://127.0.0.1:${(server.address() as { port: number }).port}/x`;
+    const variables = { ...insecure, ARCHIVE_URL, DEST_DISK: disk.device };
+    expect(await act('archive2disk', variables)).toMatchObject({ status: 'failed' });
+    for (const TLS_CA_CERT of [cert, Buffer.from(cert).toString('base64')]) {
+      expect(await act('archive2disk', { ...variables, TLS_CA_CERT })).toMatchObject({ status: 'success' });
+    }
+    server.close();
+  });
+});
+
 const stopped = (action: string, variables: Record<string, string>) =>
   runAction(action, variables, {
     stateDirectory: path.join(folder, 'state'),
@@ -122,6 +172,9 @@ describe('killed in the middle', () => {
     stalled.close();
     expect(first).toMatchObject({ status: 'timeout' });
     expect(await isMounted(disk.device)).toBe(false);
+    await withMounted(disk.device, async (root) => {
+      expect(await readdir(root)).not.toContain('.kindling-archive');
+    });
     using server = await serve(() => ({ body: tar }));
     expect(await act('archive2disk', { ...variables, ARCHIVE_URL: server.url })).toMatchObject({
       status: 'success',
@@ -147,7 +200,7 @@ describe('killed in the middle', () => {
       for (const name of ['grub-install', 'grub-mkconfig']) await chmod(path.join(root, 'bin', name), 0o755);
       await writeFile(path.join(root, 'slow'), '');
     });
-    const variables = { GRUB_INSTALL_PATH: target.device, GRUB_DISK: '/dev/sdx', FS_TYPE: 'ext4' };
+    const variables = { GRUB_INSTALL_PATH: target.device, GRUB_DISK: disk.device, FS_TYPE: 'ext4' };
     expect(await stopped('grub2disk', variables)).toMatchObject({ status: 'timeout' });
     expect(await isMounted(target.device)).toBe(false);
     expect((await execa('pgrep', ['-f', '^sleep 4711'], { reject: false })).stdout).toBe('');
@@ -230,6 +283,32 @@ describe('slurp', () => {
     await loop[Symbol.asyncDispose]();
   });
 
+  it.each([
+    [{ SOURCE_DISK: '/dev/nothing' }, 'KND_DISK_NOT_FOUND'],
+    [{ SOURCE_DISK: 'sda' }, 'KND_ACTION_VARIABLES'],
+    [{ DEST_URL: 'ftp://h/' }, 'KND_ACTION_VARIABLES'],
+    [{ IMG_NAME: '../x' }, 'KND_ACTION_VARIABLES'],
+    [{ IMG_NAME: '' }, 'KND_ACTION_VARIABLES'],
+    [{ COMPRESSED: 'gz' }, 'KND_ACTION_VARIABLES'],
+  ])('%j is refused with %s', async (wrong, code) => {
+    const good = { SOURCE_DISK: disk.device, DEST_URL: 'http://127.0.0.1:1/', IMG_NAME: 'x' };
+    expect(await act('slurp', { ...good, ...wrong })).toMatchObject({ status: 'failed', error: { code } });
+  });
+
+  it('takes a link that udev would make, where no udev runs', async () => {
+    const disks = await machine.listDisks();
+    const listDisks = async () =>
+      disks.map((each) => (each.path === disk.device ? { ...each, links: ['by-id/test-disk'] } : each));
+    const request = {
+      machine: { ...machine, listDisks },
+      signal: new AbortController().signal,
+      emit: () => {},
+    };
+    const variables = { DEST_URL: 'http://h/', IMG_NAME: 'x', SOURCE_DISK: '/dev/disk/by-id/test-disk' };
+    const action = performAction({ ...request, action: 'slurp', variables, isDryRun: true });
+    await expect(action).resolves.toMatchObject({ summary: expect.stringContaining('as x.img') });
+  });
+
   it('fails when the server does not take it', async () => {
     using server = await serve(() => ({ status: 507, body: Buffer.from('full') }));
     const outcome = await act('slurp', { SOURCE_DISK: disk.device, DEST_URL: server.url, IMG_NAME: 'node' });
@@ -260,13 +339,40 @@ describe('grub2disk', () => {
     const variables = { GRUB_INSTALL_PATH: disk.device, GRUB_DISK: '/dev/sdx', FS_TYPE: 'ext4' };
     expect(await act('grub2disk', variables)).toMatchObject({ status: 'success' });
     await withMounted(disk.device, async (root) => {
-      expect(await readFile(path.join(root, 'boot/grub/log'), 'utf8')).toBe('installed on /dev/sdx\n');
+      expect(await readFile(path.join(root, 'boot/grub/log'), 'utf8')).toBe(`installed on ${disk.device}\n`);
       expect(await readFile(path.join(root, 'boot/grub/grub.cfg'), 'utf8')).toBe('config\n');
       await writeFile(path.join(root, 'fail'), '');
     });
     expect(await act('grub2disk', variables)).toMatchObject({
       status: 'failed',
       error: { code: 'KND_COMMAND_FAILED' },
+    });
+  });
+
+  it.each([
+    [{ GRUB_DISK: '/dev/sdx' }, 'KND_DISK_NOT_FOUND'],
+    [{ GRUB_DISK: 'sda' }, 'KND_ACTION_VARIABLES'],
+    [{ GRUB_INSTALL_PATH: '/dev/nothing' }, 'KND_DISK_NOT_FOUND'],
+    [{ FS_TYPE: 'frobfs' }, 'KND_MOUNT_FAILED'],
+  ])('%j is refused with %s', async (wrong, code) => {
+    const good = { GRUB_INSTALL_PATH: disk.device, GRUB_DISK: disk.device };
+    expect(await act('grub2disk', { ...good, ...wrong })).toMatchObject({
+      status: 'failed',
+      error: { code },
+    });
+  });
+
+  it('does not touch the boot sector of what the Micro-OS was started from', async () => {
+    const disks = await machine.listDisks();
+    const listDisks = async () => disks.map((each) => ({ ...each, isBootMedium: true }));
+    const request = {
+      signal: new AbortController().signal,
+      emit: () => {},
+      machine: { ...machine, listDisks },
+    };
+    const variables = { GRUB_INSTALL_PATH: disk.device, GRUB_DISK: disk.device };
+    await expect(performAction({ ...request, action: 'grub2disk', variables })).rejects.toMatchObject({
+      code: 'KND_DISK_REFUSED',
     });
   });
 });
@@ -290,16 +396,44 @@ describe('oci2disk', () => {
     [{ IMG_URL: 'not an image' }, 'KND_IMAGE_REFERENCE'],
     [{ IMG_URL: '' }, 'KND_ACTION_VARIABLES'],
     [{ IMG_URL: 'localhost:1/x/y:1' }, 'KND_REGISTRY'],
-    [{ IMG_URL: 'localhost:1/x/y:1', DEST_DISK: '/dev/none' }, 'KND_DISK_NOT_FOUND'],
     [{ IMG_URL: 'localhost:1/x/y:1', SKIP_VERIFY: 'maybe' }, 'KND_ACTION_VARIABLES'],
   ])('%j is refused with %s', async (variables, code) => {
     await using loop = await loopDisk(16 << 20);
     const outcome = await act('oci2disk', { DEST_DISK: loop.device, ...variables });
-    expect(outcome).toMatchObject({ status: 'failed' });
-    expect(['KND_DISK_NOT_FOUND', 'KND_REGISTRY', code]).toContain(
-      outcome.status === 'failed' ? outcome.error.code : '',
-    );
+    expect(outcome).toMatchObject({ status: 'failed', error: { code } });
     expect((await readFile(loop.file)).every((byte) => byte === 0)).toBe(true);
+  });
+
+  it('gives a registry that wants no token its user and password with every call, and shows them nowhere', async () => {
+    await using loop = await loopDisk(16 << 20);
+    using registry = await testRegistry({ layers: [gzipSync(image)], password: 'hunter2', isBasic: true });
+    const events: unknown[] = [];
+    const run = (REGISTRY_PASSWORD: string) =>
+      runAction(
+        'oci2disk',
+        { DEST_DISK: loop.device, IMG_URL: registry.image, REGISTRY_USERNAME: 'user', REGISTRY_PASSWORD },
+        { stateDirectory: path.join(folder, 'state'), onEvent: (event) => events.push(event) },
+      );
+    expect(await run('hunter3')).toMatchObject({ status: 'failed', error: { code: 'KND_REGISTRY' } });
+    expect(await run('hunter2')).toMatchObject({ status: 'success' });
+    expect(JSON.stringify(events)).not.toMatch(/hunter/);
+  });
+
+  it('with SKIP_VERIFY takes an unknown certificate, for the manifest and for the image', async () => {
+    await using loop = await loopDisk(16 << 20);
+    const { key, cert } = await makeCertificate('127.0.0.1');
+    const tls = { key, cert, address: '127.0.0.1' };
+    using registry = await testRegistry({ layers: [gzipSync(image)], tls });
+    const variables = { DEST_DISK: loop.device, IMG_URL: `https://${registry.image}`, KINDLING_DISK: '' };
+    const insecure = { INSECURE_REGISTRIES: '', KINDLING_REGISTRY_MIRRORS: `https://${registry.host}` };
+    const run = (SKIP_VERIFY: string) =>
+      runAction(
+        'oci2disk',
+        { ...variables, SKIP_VERIFY, RETRY_ENABLED: 'false' },
+        { stateDirectory: path.join(folder, 'state'), processEnvironment: insecure },
+      );
+    expect(await run('false')).toMatchObject({ status: 'failed' });
+    expect(await run('true')).toMatchObject({ status: 'success' });
   });
 
   it('a layer that is not what its digest says leaves nothing bootable', async () => {
@@ -381,6 +515,8 @@ describe('kexec', () => {
         'menuentry x {\n linux /boot/vmlinuz root=/dev/x\n initrd /boot/initrd\n}\n',
       );
       await writeFile(path.join(root, 'boot/vmlinuz'), 'kernel');
+      await writeFile(path.join(root, 'boot/initrd'), 'initramfs');
+      await writeFile(path.join(root, 'boot/other.cfg'), 'linux /boot/vmlinuz other\n');
     });
     const request = { machine, signal: new AbortController().signal, emit: () => {}, isDryRun: true };
     const found = await performAction({
@@ -389,15 +525,29 @@ describe('kexec', () => {
       variables: { BLOCK_DEVICE: disk.device },
     });
     expect(found.summary).toBe('would start /boot/vmlinuz with /boot/initrd and "root=/dev/x"');
-    await expect(
-      performAction({
-        ...request,
-        action: 'kexec',
-        variables: { BLOCK_DEVICE: disk.device, KERNEL_PATH: '/none' },
-      }),
-    ).rejects.toMatchObject({
-      code: 'KND_KERNEL_NONE',
-    });
+    const kexec = (variables: Record<string, string>) =>
+      performAction({ ...request, action: 'kexec', variables: { BLOCK_DEVICE: disk.device, ...variables } });
+    for (const [variables, summary] of [
+      [{ KERNEL_PATH: 'boot/vmlinuz' }, 'boot/vmlinuz with no initramfs and "root=/dev/x"'],
+      [{ CMD_LINE: 'quiet', FS_TYPE: 'ext4' }, '/boot/vmlinuz with /boot/initrd and "quiet"'],
+      [
+        { KERNEL_PATH: '/boot/vmlinuz', INITRD_PATH: '/boot/initrd, /boot/vmlinuz' },
+        '/boot/vmlinuz with /boot/initrd, /boot/vmlinuz and "root=/dev/x"',
+      ],
+      [{ GRUBCFG_PATH: '/boot/other.cfg' }, '/boot/vmlinuz with no initramfs and "other"'],
+    ] as const) {
+      expect((await kexec(variables)).summary).toBe(`would start ${summary}`);
+    }
+    for (const [variables, code] of [
+      [{ KERNEL_PATH: '/none' }, 'KND_KERNEL_NONE'],
+      [{ KERNEL_PATH: '/boot' }, 'KND_KERNEL_NONE'],
+      [{ INITRD_PATH: '/boot/initrd,/none' }, 'KND_KERNEL_NONE'],
+      [{ GRUBCFG_PATH: 'none.cfg' }, 'KND_KERNEL_NONE'],
+      [{ BLOCK_DEVICE: '/dev/nothing' }, 'KND_DISK_NOT_FOUND'],
+      [{ FS_TYPE: 'frobfs' }, 'KND_MOUNT_FAILED'],
+    ] as const) {
+      await expect(kexec(variables)).rejects.toMatchObject({ code });
+    }
   });
 });
 
@@ -577,12 +727,98 @@ describe('rootio', () => {
     ['partition', {}, 'KND_ACTION_VARIABLES'],
     ['partition', { METADATA_SERVICE_PORT: '0' }, 'KND_ACTION_VARIABLES'],
     ['partition', { JSON_FILE: 'relative' }, 'KND_ACTION_VARIABLES'],
+    ['partition', { MIRROR_HOST: 'http://127.0.0.1' }, 'KND_ACTION_VARIABLES'],
+    ['partition', { MIRROR_HOST: '127.0.0.1', KINDLING_REQUIRE_CONSENT: 'x' }, 'KND_ACTION_VARIABLES'],
     ['partition', { MIRROR_HOST: '127.0.0.1', METADATA_SERVICE_PORT: '1' }, 'KND_REGISTRY'],
   ])('%j with %j is refused with %s before anything is touched', async (command, variables, code) => {
     expect(await act('rootio', variables as Record<string, string>, command ? [command] : [])).toMatchObject({
       status: 'failed',
       error: { code },
     });
+  });
+
+  it('tells its version without metadata, as the reference does', async () => {
+    expect(await act('rootio', {}, ['version'])).toMatchObject({ status: 'success' });
+  });
+
+  it('asks before it formats where the site wants it, and only about what is not empty', async () => {
+    await using loop = await loopDisk(64 << 20);
+    const root = { mount: { device: loop.device, format: 'ext4', create: { options: ['-L', 'FIRST'] } } };
+    const variables = { ...(await metadata(loop.device, [root])), KINDLING_REQUIRE_CONSENT: 'non-empty' };
+    expect(await act('rootio', variables, ['format'])).toMatchObject({ status: 'success' });
+    const asked = await act('rootio', variables, ['format']);
+    expect(asked).toMatchObject({
+      status: 'failed',
+      error: { code: 'KND_CONSENT_REQUIRED', message: expect.stringContaining('ext4 "FIRST"') },
+    });
+    const KINDLING_CONSENT = asked.status === 'failed' ? String(asked.error.evidence?.['hash']) : '';
+    const again = { ...variables, KINDLING_CONSENT };
+    expect(await act('rootio', again, ['format'])).toMatchObject({ status: 'success' });
+  });
+
+  it.each(['partition', 'wipe', 'format'])(
+    '%s leaves a disk alone that is another one than was planned for, and says what it leaves alone anyway',
+    async (command) => {
+      await using loop = await loopDisk(64 << 20);
+      await using other = await loopDisk(16 << 20);
+      const fs = { mount: { device: loop.device, format: 'ext4' } };
+      const variables = await metadata(loop.device, [fs]);
+      const plans: string[] = [];
+      let asked = 0;
+      const listDisks = async () => {
+        asked++;
+        return (await machine.listDisks()).map((each) =>
+          each.path === loop.device ? { ...each, serial: asked === 1 ? 'PLANNED' : 'SWAPPED' } : each,
+        );
+      };
+      const acting = performAction({
+        action: 'rootio',
+        variables,
+        args: [command],
+        machine: { ...machine, listDisks },
+        signal: new AbortController().signal,
+        emit: (event) => event.type === 'plan' && plans.push(...event.summary),
+      });
+      await expect(acting).rejects.toMatchObject({ code: 'KND_PLAN_STALE' });
+      expect((await readFile(loop.file)).every((byte) => byte === 0)).toBe(true);
+      expect(plans.join('\n')).toContain(`leaves alone ${other.device}: the metadata does not name it`);
+    },
+  );
+
+  it('a disk that the metadata names twice is refused', async () => {
+    await using loop = await loopDisk(64 << 20);
+    const file = path.join(folder, 'twice.json');
+    const entry = { device: loop.device, partitions: [{ label: 'A', number: 1, size: 0 }] };
+    const storage = { disks: [entry, entry] };
+    await writeFile(file, JSON.stringify({ metadata: { instance: { storage } } }));
+    expect(await act('rootio', { JSON_FILE: file }, ['partition'])).toMatchObject({
+      status: 'failed',
+      error: { code: 'KND_METADATA_INVALID' },
+    });
+  });
+
+  it.each([
+    [{ label: 'A', number: 0, size: 0 }],
+    [{ label: 'A', number: 1, size: -1 }],
+    [{ label: 'A', number: 1, size: 'much' }],
+    [{ label: 'A', number: 1, size: 1e9 }],
+    [
+      { label: 'A', number: 1, size: 2048 },
+      { label: 'B', number: 1, size: 0 },
+    ],
+    [
+      { label: 'A', number: 1, size: 0 },
+      { label: 'B', number: 2, size: 2048 },
+    ],
+  ])('partitions that cannot be (%j) are refused, and the disk stays as it is', async (...partitions) => {
+    await using loop = await loopDisk(64 << 20);
+    const variables = await metadata(loop.device, [], partitions);
+    const outcome = await act('rootio', variables, ['partition']);
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      error: { code: expect.stringMatching(/^KND_(PARTITION_LAYOUT|METADATA_INVALID|DISK_TOO_SMALL)$/) },
+    });
+    expect((await readFile(loop.file)).every((byte) => byte === 0)).toBe(true);
   });
 
   it('fetches the metadata from the service', async () => {

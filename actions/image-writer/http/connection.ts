@@ -46,7 +46,10 @@ export class HttpConnection {
     };
     const host = (proxy ?? url).hostname.replace(/^\[|\]$/g, '');
     const port = Number((proxy ?? url).port) || ((proxy ?? url).protocol === 'https:' ? 443 : 80);
-    const ca = transport.caCertificates ? { ca: transport.caCertificates } : {};
+    const ca = {
+      ...(transport.caCertificates ? { ca: transport.caCertificates } : {}),
+      ...(transport.isUnverified ? { rejectUnauthorized: false } : {}),
+    };
     let socket: Socket;
     if (isTls) {
       const from = proxy ? { socket: await openTunnel(proxy, host, port, url, signal) } : { host, port };

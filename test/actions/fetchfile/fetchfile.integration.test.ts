@@ -52,6 +52,28 @@ test('a file arrives whole, with its mode, in directories that are made', async 
   });
 });
 
+test.each([
+  [{ FS_TYPE: 'frobfs' }, 'KND_MOUNT_FAILED'],
+  [{ MODE: '999' }, 'KND_ACTION_VARIABLES'],
+  [{ SHA256: 'short' }, 'KND_ACTION_VARIABLES'],
+  [{ DEST_PATH: '/lost+found' }, 'KND_PATH_INVALID'],
+])('%j fails with %s', async (wrong, code) => {
+  expect(await fetchTo('k3s', { FS_TYPE: 'ext4', ...wrong })).toMatchObject({
+    status: 'failed',
+    error: { code },
+  });
+});
+
+test('neither a dry run nor an error shows the login or the key in an address', async () => {
+  const { port } = server.address() as AddressInfo;
+  const secret = { URL: `http://me:hunter2@127.0.0.1:${port}/none?sig=hunter3` };
+  const dry = await fetchTo('', secret, { isDryRun: true });
+  expect(dry).toMatchObject({ status: 'success' });
+  const failed = await fetchTo('', secret);
+  expect(failed).toMatchObject({ error: { code: 'KND_FILE_FETCH' } });
+  expect(JSON.stringify([dry, failed])).not.toMatch(/hunter/);
+});
+
 test('a wrong hash, a cut connection or a missing file leave nothing behind', async () => {
   const elsewhere = { DEST_PATH: '/other/file' };
   expect(await fetchTo('k3s', { ...elsewhere, SHA256: '0'.repeat(64) })).toMatchObject({

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -75,6 +75,26 @@ describe('the first-boot report', () => {
       server.close();
     },
   );
+
+  it('is sent with an address that no other user of the system can read off the command line', async () => {
+    const bin = await mkdtemp(path.join(folder, 'spy-'));
+    const curl = `#!/bin/sh\nprintf '%s\\n' "$@" > ${bin}/arguments; cat > ${bin}/input\n`;
+    await writeFile(path.join(bin, 'curl'), curl, { mode: 0o755 });
+    const file = path.join(bin, 'report');
+    const script = String(reportFiles({ url: 'https://h/first-boot/the-key' })[1]?.contents);
+    const quiet = script.replaceAll(
+      /\/var\/lib\/kindling|\/sys\/firmware\/efi|\/etc\/systemd\/system/g,
+      `${bin}/none`,
+    );
+    await writeFile(file, quiet);
+    await execa('/bin/sh', [file], {
+      env: { PATH: `${bin}:/usr/bin:/bin` },
+      extendEnv: false,
+      reject: false,
+    });
+    expect(await readFile(path.join(bin, 'arguments'), 'utf8')).not.toContain('the-key');
+    expect(await readFile(path.join(bin, 'input'), 'utf8')).toBe('url = "https://h/first-boot/the-key"\n');
+  });
 
   it('says so if there is nothing to send it with', async () => {
     expect(await runScript('http://127.0.0.1:1/', [])).toMatchObject({

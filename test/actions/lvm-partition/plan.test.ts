@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import { refuseOthersVolumes } from '../../../actions/lvm-partition/lvm-partition.ts';
 import { planLvmPartition } from '../../../actions/lvm-partition/plan.ts';
+import type { Run } from '../../../agent/system/run.ts';
 import type { PartitionEntry } from '../../../protocol/partition-table/table.ts';
 
 const MIB = 2 ** 20;
@@ -27,3 +29,21 @@ test('what does not fit is refused before anything is written', () => {
     expect.objectContaining({ code: 'KND_DISK_TOO_SMALL', message: expect.stringContaining('8 GiB') }),
   );
 });
+
+test.each([
+  ['lvmvg', 'lvmvg', false],
+  ['', 'lvmvg', false],
+  ['data', 'lvmvg', true],
+])(
+  'a partition of the volume group «%s» where %s is wanted: refused %s',
+  async (found, wanted, isRefused) => {
+    const run: Run = async () => ({ stdout: `  ${found}\n`, stderr: '', exitCode: 0, durationMs: 1 });
+    const asking = refuseOthersVolumes({ run }, '/dev/sda5', wanted);
+    await (isRefused
+      ? expect(asking).rejects.toMatchObject({
+          code: 'KND_DISK_REFUSED',
+          message: expect.stringContaining('data'),
+        })
+      : expect(asking).resolves.toBeUndefined());
+  },
+);
