@@ -59,6 +59,34 @@ describe('variables of an action', () => {
     );
   });
 
+  it.each(['ftp://host/x', 'file:///etc/shadow', '/dev/sda', 'http://'])('take %s for no URL', (text) => {
+    expect(() => parse({ ...good, IMG_URL: text })).toThrow(/is not an http or https URL/);
+  });
+
+  it('never show a login that an address holds', () => {
+    const thrown = () => parse({ ...good, IMG_URL: 'http://me:hunter2@host:port/x' });
+    expect(thrown).toThrow(/IMG_URL="http:\/\/…@host:port/);
+    expect(thrown).not.toThrow(/hunter2/);
+  });
+
+  it.each([
+    ['0644', 0o644],
+    ['644', 0o644],
+    ['0o7777', 0o7777],
+    ['07777', 0o7777],
+    ['0', 0],
+  ])('read the mode %s as Go does', (text, mode) => {
+    expect(parse({ ...good, MODE: text }).values['MODE']).toBe(mode);
+  });
+
+  it.each(['10000', '77777', '8', '-1', '0x1ff', 'rw-r--r--'])('take %s for no mode', (text) => {
+    expect(() => parse({ ...good, MODE: text })).toThrow(/is not an octal mode/);
+  });
+
+  it.each(['1.5', '1e3', '0x10', '', ' '].filter(Boolean))('take %j for no whole number', (text) => {
+    expect(() => parse({ ...good, MINUTES: text })).toThrow(/is not a whole number/);
+  });
+
   it('that are misspelt are reported with the name that was meant', () => {
     expect(parse({ ...good, IMAGE_URL: 'http://x', IMG_URl: 'x', SOMETHING: '1' }).unknown).toEqual([
       { name: 'IMAGE_URL', suggestion: 'IMG_URL' },

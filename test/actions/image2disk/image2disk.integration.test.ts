@@ -234,3 +234,74 @@ async function freePort(): Promise<number> {
   await new Promise((resolve) => probe.close(resolve));
   return port;
 }
+
+describe('under its other names', () => {
+  const act = (action: string, path: string, variables: Record<string, string> = {}) =>
+    runAction(
+      action,
+      { IMG_URL: `${server.url}${path}`, DEST_DISK: disk.device, ...variables },
+      { stateDirectory: join(folder, 'state') },
+    );
+
+  test.each([
+    ['quay.io/tinkerbell/actions/qemuimg2disk:latest', { FORMAT: 'host_device', EXTRA_ARGS: '-W' }],
+    ['tinker-actions/qemu_nbd_image2disk:1.21.1', { COMPRESSED: 'false', SHA256: 'of the file' }],
+    ['iso2disk', { KINDLING_READ_BACK: 'all' }],
+  ])('%s writes what it is given, and again', async (action, variables) => {
+    const raw = join(folder, 'other-names.raw');
+    const qcow2 = join(folder, 'other-names.qcow2');
+    await writeFile(raw, RAW);
+    execFileSync('qemu-img', ['convert', '-f', 'raw', '-O', 'qcow2', '-c', raw, qcow2]);
+    const bytes = action === 'iso2disk' ? RAW : await readFile(qcow2);
+    const other = await startImageServer({ '/image': { bytes } });
+    const given = { ...variables, ...('SHA256' in variables ? { SHA256: digest('sha256', bytes) } : {}) };
+    for (const _ of [1, 2]) {
+      await writeFile(disk.device, OLD);
+      const outcome = await runAction(
+        action,
+        { IMG_URL: `${other.url}/image`, DEST_DISK: disk.device, ...given },
+        { stateDirectory: join(folder, 'state') },
+      );
+      expect(outcome).toMatchObject({ status: 'success' });
+      execFileSync('blockdev', ['--flushbufs', disk.device]);
+      expect((await readFile(disk.device)).equals(RAW)).toBe(true);
+    }
+    await other.close();
+  });
+
+  test.each(['image2disk', 'qemuimg2disk', 'iso2disk'])(
+    '%s refuses a wrong hash, a server that has nothing and a disk that is not there',
+    async (action) => {
+      await writeFile(disk.device, OLD);
+      const once = { RETRY_ENABLED: 'false' };
+      expect(await act(action, '/plain.zst', { ...once, SHA256: 'f'.repeat(64) })).toMatchObject({
+        status: 'failed',
+        error: { code: 'KND_IMAGE_HASH' },
+      });
+      expect(await act(action, '/nothing-here', once)).toMatchObject({ status: 'failed' });
+      expect(await act(action, '/plain.zst', { DEST_DISK: '/dev/nothing' })).toMatchObject({
+        status: 'failed',
+        error: { code: 'KND_DISK_NOT_FOUND' },
+      });
+      const asked = await act(action, '/plain.zst', { KINDLING_REQUIRE_CONSENT: 'always' });
+      expect(asked).toMatchObject({ status: 'failed', error: { code: 'KND_CONSENT_REQUIRED' } });
+    },
+  );
+
+  test('goes to a mirror where the first address has nothing, and takes the manifest from where it is told', async () => {
+    const { outcome, found } = await write(
+      '/nothing-here',
+      { KINDLING_MIRRORS: `${server.url}/plain.zst`, RETRY_DURATION_MINUTES: '1' },
+      OLD,
+    );
+    expect(outcome).toMatchObject({ status: 'success' });
+    expect(found.equals(RAW)).toBe(true);
+    const chunked = await write(
+      '/chunked.zst',
+      { KINDLING_MANIFEST: `${server.url}/unsigned.zst.manifest`, KINDLING_MANIFEST_ROOT: manifestRoot },
+      OLD,
+    );
+    expect(chunked.outcome).toMatchObject({ status: 'success', data: { format: 'chunked' } });
+    expect(chunked.found.equals(RAW)).toBe(true);
+  });
+});
