@@ -11,8 +11,10 @@ import { parseImageReference } from '../registry/image-reference.ts';
 import { Registry } from '../registry/registry.ts';
 import { basesFor, mayLogIn, readRegistrySettings } from '../registry/registry-settings.ts';
 import type { LedgerEntry } from '../resources/ledger.ts';
+import { pathInRoot } from '../target-root/path-in-root.ts';
 import { decompressed } from '../unpack/decompress.ts';
 import { unpackTar } from '../unpack/unpack-tar.ts';
+import { imageUser } from './image-user.ts';
 import { runtimeCommand } from './runtime-command.ts';
 import {
   type ContainerRequest,
@@ -68,8 +70,11 @@ async function runForeign(
       await mkdir(folder, { recursive: true });
     }
     await rm(REBOOT_FILE, { force: true });
+    const inImage = async (file: string) =>
+      readFile(await pathInRoot(path.join(bundle, 'rootfs'), file), 'utf8').catch(() => '');
     const spec = runtimeSpec({
       image: config,
+      user: imageUser(config.config?.User ?? '', await inImage('/etc/passwd'), await inImage('/etc/group')),
       command: context.args,
       environment: context.environment,
       container,

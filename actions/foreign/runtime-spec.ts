@@ -21,6 +21,7 @@ export interface ContainerRequest {
 
 export interface SpecRequest {
   image: ImageConfig;
+  user: { uid: number; gid: number };
   command: readonly string[];
   environment: Readonly<Record<string, string>>;
   container: ContainerRequest;
@@ -59,14 +60,11 @@ export function runtimeSpec(request: SpecRequest): Record<string, unknown> {
       request.capabilities,
     ]),
   );
-  const [uid = 0, gid = 0] = (image.config?.User ?? '')
-    .split(':')
-    .map((part) => Number.parseInt(part, 10) || 0);
   return {
     ociVersion: '1.0.2',
     process: {
       terminal: false,
-      user: { uid, gid },
+      user: request.user,
       args: argumentsOf(request),
       env: environmentOf(image, { HOSTNAME: hostname, ...environment }),
       cwd: image.config?.WorkingDir || '/',

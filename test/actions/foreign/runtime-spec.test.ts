@@ -14,6 +14,7 @@ type Spec = {
 const spec = (changes: Partial<SpecRequest> = {}) =>
   runtimeSpec({
     image: { config: { Entrypoint: ['/entry'], Cmd: ['default'], Env: ['PATH=/bin', 'A=image'] } },
+    user: { uid: 0, gid: 0 },
     command: [],
     environment: {},
     container: {},
@@ -71,7 +72,7 @@ describe('the container of a foreign image', () => {
   });
 
   it('runs as the user of the image', () => {
-    expect(spec({ image: { config: { User: '10:20', Cmd: ['a'] } } }).process.user).toEqual({
+    expect(spec({ user: { uid: 10, gid: 20 } }).process.user).toEqual({
       uid: 10,
       gid: 20,
     });
