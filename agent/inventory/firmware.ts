@@ -19,8 +19,8 @@ export function readFirmware(files: MachineFiles): Firmware {
 function readSecureBoot(files: MachineFiles): Firmware['secureBoot'] {
   const secureBoot = readEfiVariable(files, 'SecureBoot')?.at(0);
   if (secureBoot === undefined) return 'unsupported';
-  if (secureBoot === 1) return 'on';
-  return readEfiVariable(files, 'SetupMode')?.at(0) === 1 ? 'setup-mode' : 'off';
+  if (readEfiVariable(files, 'SetupMode')?.at(0) === 1) return 'setup-mode';
+  return secureBoot === 1 ? 'on' : 'off';
 }
 
 export function readTpm(files: MachineFiles): Tpm | undefined {

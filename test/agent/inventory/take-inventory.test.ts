@@ -313,6 +313,7 @@ test.each<[string, number | undefined, number | undefined, string]>([
   ['on', 1, 0, 'on'],
   ['off', 0, 0, 'off'],
   ['in set-up mode', 0, 1, 'setup-mode'],
+  ['said to be on by a firmware that enforces nothing', 1, 1, 'setup-mode'],
   ['unknown to the firmware', undefined, undefined, 'unsupported'],
 ])('Secure Boot %s', async (_name, secureBoot, setupMode, expected) => {
   using box = machine().file('/sys/firmware/efi/fw_platform_size', '64');
