@@ -6,6 +6,8 @@ import type { Ring, RingEntry } from './ring.ts';
 export type LogSink = (entries: readonly RingEntry[]) => Promise<void>;
 
 const BATCH_LINES = 500;
+/** Servers refuse large requests (ours beyond 4 MiB), and a batch that is refused would be sent again for ever. Characters may double on the wire. */
+const BATCH_CHARACTERS = 1 << 20;
 /** Lines come in bursts; a short wait makes one request of them. */
 const GATHER_MS = 300;
 
@@ -58,11 +60,21 @@ export class Shipper {
   async #sendAll(): Promise<void> {
     const target = this.#ring.lastSequence;
     while (this.#acknowledged < target) {
-      const batch = this.#ring.after(this.#acknowledged, BATCH_LINES);
+      const batch = withinLimit(this.#ring.after(this.#acknowledged, BATCH_LINES));
       const last = batch.at(-1);
       if (!last) return;
       await this.#send(batch);
       this.#acknowledged = last.sequence;
     }
   }
+}
+
+/** As many of the first entries as one request may hold; one at least. */
+function withinLimit(entries: readonly RingEntry[]): readonly RingEntry[] {
+  let characters = 0;
+  const end = entries.findIndex(({ line }) => {
+    characters += line.length;
+    return characters > BATCH_CHARACTERS;
+  });
+  return end < 0 ? entries : entries.slice(0, Math.max(1, end));
 }
