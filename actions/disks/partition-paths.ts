@@ -24,3 +24,8 @@ export function splitPartitionPath(path: string): { disk: string; number: number
   }
   return undefined;
 }
+
+/** Whether a device is this disk or one of its partitions: /dev/sdaa1 is not on /dev/sda. */
+export function isOnDisk(device: string, disk: string): boolean {
+  return device === disk || splitPartitionPath(device)?.disk === disk;
+}

@@ -1,6 +1,7 @@
 import { access, readFile, writeFile } from 'node:fs/promises';
 import { waitFor } from '../../agent/system/wait.ts';
 import type { Disk } from '../../protocol/inventory.ts';
+import { isOnDisk } from '../disks/partition-paths.ts';
 
 /** Makes the kernel let go of a removable disk; undefined if it did, else why it could not. */
 export async function detachDisk(
@@ -16,7 +17,8 @@ export async function detachDisk(
   if (!canDelete) return 'its driver cannot detach it';
   // An installer that still reads from its stick must not lose it.
   const mounts = await readFile('/proc/mounts', 'utf8');
-  if (mounts.split('\n').some((line) => line.startsWith(disk.path))) return 'it is mounted';
+  if (mounts.split('\n').some((line) => isOnDisk(line.split(' ')[0] ?? '', disk.path)))
+    return 'it is mounted';
   await writeFile(control, '1');
   await waitFor(async () => ((await listDisks()).some(({ name }) => name === disk.name) ? undefined : true), {
     name: `${disk.path} to be detached`,

@@ -2,6 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Run } from '../../agent/system/run.ts';
 import { KindlingError } from '../../protocol/error.ts';
+import { isOnDisk } from '../disks/partition-paths.ts';
 import { releaseFromBcache, stopBcache } from './bcache.ts';
 
 /** A block device that lives on top of others: a logical volume, an opened LUKS container, a RAID, a bcache. */
@@ -99,7 +100,6 @@ async function turnOffSwap(names: readonly string[], run: Run): Promise<void> {
   for (const device of swaps
     .map((line) => line.split(/\s+/)[0] ?? '')
     .filter((entry) => entry.startsWith('/dev/'))) {
-    if (names.some((name) => device === `/dev/${name}` || device.startsWith(`/dev/${name}`)))
-      await run('swapoff', [device]);
+    if (names.some((name) => isOnDisk(device, `/dev/${name}`))) await run('swapoff', [device]);
   }
 }

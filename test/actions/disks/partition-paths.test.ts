@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { partitionPath, splitPartitionPath } from '../../../actions/disks/partition-paths.ts';
+import { isOnDisk, partitionPath, splitPartitionPath } from '../../../actions/disks/partition-paths.ts';
 
 describe('partition paths', () => {
   it.each([
@@ -30,4 +30,18 @@ describe('partition paths', () => {
   ])('%s is a whole disk', (path) => {
     expect(splitPartitionPath(path)).toBeUndefined();
   });
+});
+
+it.each([
+  ['/dev/sda', '/dev/sda', true],
+  ['/dev/sda1', '/dev/sda', true],
+  ['/dev/sdaa1', '/dev/sda', false],
+  ['/dev/sdaa', '/dev/sda', false],
+  ['/dev/nvme0n1p1', '/dev/nvme0n1', true],
+  ['/dev/nvme0n10', '/dev/nvme0n1', false],
+  ['/dev/nvme0n10p1', '/dev/nvme0n1', false],
+  ['/dev/dm-0', '/dev/dm-0', true],
+  ['/dev/dm-01', '/dev/dm-0', false],
+])('%s is on %s: %s', (device, disk, isOn) => {
+  expect(isOnDisk(device, disk)).toBe(isOn);
 });
