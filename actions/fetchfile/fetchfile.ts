@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { chmod, rename, rm } from 'node:fs/promises';
+import { chmod, lstat, rename, rm } from 'node:fs/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import path from 'node:path';
@@ -52,7 +52,10 @@ export const fetchfile = defineAction({
       return { summary: `would fetch ${withoutCredentials(variables.URL)} to ${name} on ${target.device}` };
     const fsType = variables.FS_TYPE ?? target.fsType;
     const mounted = await mountFilesystem(context, target.device, { fsType });
-    // An empty file first: it makes the directories and refuses what cannot be a file.
+    const existing = await lstat(await pathInRoot(mounted.target, name)).catch(() => undefined);
+    if (existing?.isDirectory())
+      throw new KindlingError('KND_PATH_INVALID', `${name} is a directory in the target`);
+    // An empty file first: it makes the directories.
     const temporaryName = path.join(path.dirname(name), `.${path.basename(name)}.kindling-new`);
     await placeFile(mounted.target, { path: temporaryName, contents: '', mode: 0o600 });
     const temporary = await pathInRoot(mounted.target, temporaryName);

@@ -200,7 +200,7 @@ describe('killed in the middle', () => {
       for (const name of ['grub-install', 'grub-mkconfig']) await chmod(path.join(root, 'bin', name), 0o755);
       await writeFile(path.join(root, 'slow'), '');
     });
-    const variables = { GRUB_INSTALL_PATH: target.device, GRUB_DISK: disk.device, FS_TYPE: 'ext4' };
+    const variables = { GRUB_INSTALL_PATH: target.device, GRUB_DISK: target.device, FS_TYPE: 'ext4' };
     expect(await stopped('grub2disk', variables)).toMatchObject({ status: 'timeout' });
     expect(await isMounted(target.device)).toBe(false);
     expect((await execa('pgrep', ['-f', '^sleep 4711'], { reject: false })).stdout).toBe('');
@@ -336,7 +336,7 @@ describe('grub2disk', () => {
       );
       for (const name of ['grub-install', 'grub-mkconfig']) await chmod(path.join(root, 'bin', name), 0o755);
     });
-    const variables = { GRUB_INSTALL_PATH: disk.device, GRUB_DISK: '/dev/sdx', FS_TYPE: 'ext4' };
+    const variables = { GRUB_INSTALL_PATH: disk.device, GRUB_DISK: disk.device, FS_TYPE: 'ext4' };
     expect(await act('grub2disk', variables)).toMatchObject({ status: 'success' });
     await withMounted(disk.device, async (root) => {
       expect(await readFile(path.join(root, 'boot/grub/log'), 'utf8')).toBe(`installed on ${disk.device}\n`);
