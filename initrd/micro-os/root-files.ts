@@ -75,6 +75,7 @@ async function readEntry(packageName: string, folder: string, path: string): Pro
 /** The shared libraries the files ask for, and those that these ask for, each under the name it is asked for by. */
 async function libraryFiles(files: readonly RootFile[], unpacked: Map<string, string>): Promise<RootFile[]> {
   const found = new Map<string, RootFile>();
+  const listed = new Set(files.map(({ path }) => path)); // one that is loaded by name is listed like a tool
   const pending = files
     .filter((file) => file.type === 'file')
     .map(({ path, contents }) => ({ path, contents }));
@@ -84,7 +85,7 @@ async function libraryFiles(files: readonly RootFile[], unpacked: Map<string, st
     const interpreter = elf.segments.find(({ type }) => type === SEGMENT.INTERPRETER);
     const linker = interpreter ? [basename(stringAt(elf.bytes, interpreter.offset))] : [];
     for (const name of [...neededLibraries(elf), ...linker]) {
-      if (found.has(name)) continue;
+      if (found.has(name) || listed.has(`${LIBRARY_TARGET}/${name}`)) continue;
       const library = await findLibrary(name, unpacked, file.path);
       found.set(name, library);
       if (library.type === 'file') pending.push({ path: library.path, contents: library.contents });
