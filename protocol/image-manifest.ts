@@ -16,6 +16,7 @@ import { KindlingError } from './error.ts';
 export const MANIFEST_MAGIC = 'kindling-image-manifest 1';
 const MIB = 1024 * 1024;
 export const DEFAULT_CHUNK_SIZE = 4 * MIB;
+export const MAX_CHUNK_SIZE = 16 * MIB;
 
 export interface ManifestFacts {
   /** Bytes of the raw image. */
@@ -138,21 +139,34 @@ const isSha256 = (value: unknown): value is string =>
   typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 
 function decodeFacts(line: string): ManifestFacts {
-  let facts: Partial<ManifestFacts>;
+  let facts: Partial<ManifestFacts> | null;
   try {
-    facts = JSON.parse(line) as Partial<ManifestFacts>;
+    facts = JSON.parse(line) as Partial<ManifestFacts> | null;
   } catch (cause) {
     throw malformed('its second line is not JSON', cause);
   }
+  if (facts === null) throw malformed('its second line says nothing');
   const { size, chunkSize, blobSize, blobSha256, rawSha256, gpt } = facts;
-  if (!isCount(size) || !isCount(blobSize) || !isSha256(blobSha256) || !isSha256(rawSha256)) {
+  if (!isCount(size) || size === 0 || !isCount(blobSize) || !isSha256(blobSha256) || !isSha256(rawSha256)) {
     throw malformed('sizes or hashes of the image are missing');
   }
   // the writer keeps a few chunks in memory, and the first one holds all of the MiB that is written last
-  if (!isCount(chunkSize) || chunkSize < MIB || chunkSize > 16 * MIB || chunkSize % MIB !== 0) {
+  if (!isCount(chunkSize) || chunkSize < MIB || chunkSize > MAX_CHUNK_SIZE || chunkSize % MIB !== 0) {
     throw malformed(`its chunk size ${chunkSize} is not a whole number of MiB up to 16`);
   }
+  if (gpt !== undefined && !isGptPlace(gpt))
+    throw malformed('the place of its partition table makes no sense');
   return { size, chunkSize, blobSize, blobSha256, rawSha256, ...(gpt ? { gpt } : {}) };
+}
+
+function isGptPlace(place: GptPlace | null): boolean {
+  const { sectorSize, alternateLba, lastUsableLba, protectiveSectors } = place ?? ({} as Partial<GptPlace>);
+  const isSector = sectorSize === 512 || sectorSize === 4096;
+  return (
+    isSector &&
+    [alternateLba, lastUsableLba, protectiveSectors].every(isCount) &&
+    (protectiveSectors ?? 0) < 2 ** 32
+  );
 }
 
 function decodeChunk(line: string): Chunk {

@@ -3,7 +3,12 @@ import { createReadStream } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { KindlingError } from '../../protocol/error.ts';
-import { isManifestSignedBy, MANIFEST_MAGIC, signManifest } from '../../protocol/image-manifest.ts';
+import {
+  type ImageManifest,
+  isManifestSignedBy,
+  MANIFEST_MAGIC,
+  signManifest,
+} from '../../protocol/image-manifest.ts';
 import { imageSignatureText } from '../../protocol/image-signature.ts';
 import { step } from '../../setup/step.ts';
 import {
@@ -45,6 +50,7 @@ export function defineImage(command: Command): void {
     .description('unpack an image into a raw file, every chunk verified')
     .argument('<image>', 'the .zst file; its manifest lies beside it')
     .argument('<raw>', 'the file to write')
+    .option('--trust <pem...>', 'public keys; the manifest must be signed by one of them')
     .action(extract);
   command
     .command('sign')
@@ -65,6 +71,8 @@ interface IndexCommandOptions {
 
 async function index(raw: string, options: IndexCommandOptions): Promise<void> {
   const blob = options.output ?? `${raw}.zst`;
+  // read before the long work: a wrong key is told at once
+  const key = options.key ? await readKey(options.key) : undefined;
   const result = await step(`indexing ${raw}`, (say) =>
     indexImage(raw, blob, {
       chunkSize: parseNumber(options.chunkSize, 'chunk size') * 1024 * 1024,
@@ -73,7 +81,7 @@ async function index(raw: string, options: IndexCommandOptions): Promise<void> {
       onProgress: (done, total) => say(`${Math.floor((done / total) * 100)} %`),
     }),
   );
-  const manifest = options.key ? signManifest(result.manifest, await readKey(options.key)) : result.manifest;
+  const manifest = key ? signManifest(result.manifest, key) : result.manifest;
   await writeFile(manifestPathOf(blob), manifest);
   const { chunks, zeroChunks, size, blobSize } = result;
   console.log(
@@ -85,20 +93,33 @@ async function index(raw: string, options: IndexCommandOptions): Promise<void> {
 }
 
 async function verifyCommand(image: string, options: { trust?: string[] }): Promise<void> {
-  const manifest = await readManifest(manifestPathOf(image));
-  if (options.trust) {
-    const keys = await Promise.all(options.trust.map((path) => readFile(path, 'utf8')));
-    if (!isManifestSignedBy(manifest, keys)) {
-      throw new KindlingError(
-        'KND_IMAGE_SIGNATURE',
-        `${manifestPathOf(image)} is not signed by a trusted key`,
-      );
-    }
-  }
+  const manifest = await readTrusted(image, options.trust);
   await step(`verifying ${image}`, (say) =>
     verifyImage(image, manifest, { onProgress: (done, total) => say(`${done} of ${total} chunks`) }),
   );
-  console.log(`root ${manifest.root}${options.trust ? ', signed by a trusted key' : ''}`);
+  const signers = manifest.signatures.map(({ keyId }) => keyId).join(', ');
+  const unchecked = signers ? `signed by ${signers} (not checked: name a key with --trust)` : 'not signed';
+  console.log(`root ${manifest.root}, ${options.trust ? 'signed by a trusted key' : unchecked}`);
+}
+
+/** The manifest beside an image; if keys are named, one of them must have signed it. */
+async function readTrusted(image: string, trust: string[] | undefined): Promise<ImageManifest> {
+  const path = manifestPathOf(image);
+  const manifest = await readManifest(path);
+  if (!trust) return manifest;
+  const keys = await Promise.all(trust.map(readPublicKey));
+  if (isManifestSignedBy(manifest, keys)) return manifest;
+  throw new KindlingError('KND_IMAGE_SIGNATURE', `${path} is not signed by a trusted key`);
+}
+
+async function readPublicKey(path: string): Promise<string> {
+  try {
+    const pem = await readFile(path, 'utf8');
+    if (createPublicKey(pem).asymmetricKeyType !== 'ed25519') throw new Error('not Ed25519');
+    return pem;
+  } catch (cause) {
+    throw new KindlingError('KND_USAGE', `${path} is not an Ed25519 public key in PEM form`, { cause });
+  }
 }
 
 async function diff(oldPath: string, newPath: string, options: { json?: boolean }): Promise<void> {
@@ -108,8 +129,8 @@ async function diff(oldPath: string, newPath: string, options: { json?: boolean 
   else console.log(`${changed.length} of ${total} chunks differ; ${megabytes(bytesToFetch)} to fetch`);
 }
 
-async function extract(image: string, raw: string): Promise<void> {
-  const manifest = await readManifest(manifestPathOf(image));
+async function extract(image: string, raw: string, options: { trust?: string[] }): Promise<void> {
+  const manifest = await readTrusted(image, options.trust);
   await step(`extracting ${image}`, (say) =>
     extractImage(image, manifest, raw, { onProgress: (done, total) => say(`${done} of ${total} chunks`) }),
   );

@@ -8,15 +8,22 @@ import {
   decodeManifest,
   type ImageManifest,
 } from '../../protocol/image-manifest.ts';
+import { writeWhole } from './output-file.ts';
 
 export interface ReadOptions {
   onProgress?: (done: number, total: number) => void;
 }
 
+const ZEROS = Buffer.alloc(1024 * 1024);
+
 export const manifestPathOf = (blob: string): string => `${blob}.manifest`;
 
 export async function readManifest(path: string): Promise<ImageManifest> {
-  return decodeManifest(await readFile(path, 'utf8'));
+  return decodeManifest(
+    await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+      throw new KindlingError('KND_IMAGE_MANIFEST', `${path} cannot be read (${cause.code})`, { cause });
+    }),
+  );
 }
 
 /** Compares every chunk of an image file with its manifest; throws at the first that differs. */
@@ -44,10 +51,25 @@ export async function verifyImage(
   if (whole.digest('hex') !== manifest.blobSha256) {
     throw new KindlingError('KND_IMAGE_HASH', `${blob} is not the file its manifest was made for`);
   }
-  await readChunks(input, manifest, blob, () => Promise.resolve(), options);
+  const image = createHash('sha256');
+  let position = 0;
+  const hashUpTo = (end: number) => {
+    for (; position < end; position += ZEROS.length) image.update(ZEROS.subarray(0, end - position));
+    position = end;
+  };
+  const take = async (raw: Buffer, at: number) => {
+    hashUpTo(at);
+    image.update(raw);
+    position += raw.length;
+  };
+  await readChunks(input, manifest, blob, take, options);
+  hashUpTo(manifest.size);
+  if (image.digest('hex') !== manifest.rawSha256) {
+    throw new KindlingError('KND_IMAGE_HASH', `the raw image in ${blob} is not the one its manifest names`);
+  }
 }
 
-/** Writes the raw image into a file; every chunk is verified before it is written. */
+/** Writes the raw image into a file; every chunk is verified before it is written, and the file is there only when all are. */
 export async function extractImage(
   blob: string,
   manifest: ImageManifest,
@@ -55,10 +77,11 @@ export async function extractImage(
   options: ReadOptions = {},
 ): Promise<void> {
   await using input = await open(blob, 'r');
-  await using output = await open(raw, 'w');
-  await output.truncate(manifest.size);
-  const write = (bytes: Buffer, position: number) => output.write(bytes, 0, bytes.length, position);
-  await readChunks(input, manifest, blob, write, options);
+  await writeWhole(raw, blob, async (output) => {
+    await output.truncate(manifest.size);
+    const write = (bytes: Buffer, position: number) => output.write(bytes, 0, bytes.length, position);
+    await readChunks(input, manifest, blob, write, options);
+  });
 }
 
 async function readChunks(
@@ -73,10 +96,8 @@ async function readChunks(
     const stored = Buffer.alloc(length);
     await input.read(stored, 0, length, offset);
     const isStored = hash('sha256', stored, 'hex') === storedSha256;
-    const raw = isStored
-      ? zstdDecompressSync(stored, { maxOutputLength: chunkLength(manifest, index) })
-      : stored;
-    if (!isStored || hash('sha256', raw, 'hex') !== rawSha256) {
+    const raw = isStored ? unpack(stored, chunkLength(manifest, index)) : undefined;
+    if (!raw || hash('sha256', raw, 'hex') !== rawSha256) {
       throw new KindlingError(
         'KND_IMAGE_HASH',
         `chunk ${index} of ${blob} is not the one its manifest names`,
@@ -85,6 +106,14 @@ async function readChunks(
     await take(raw, index * manifest.chunkSize);
     done += 1;
     options.onProgress?.(done, manifest.chunks.length);
+  }
+}
+
+function unpack(stored: Buffer, length: number): Buffer | undefined {
+  try {
+    return zstdDecompressSync(stored, { maxOutputLength: length });
+  } catch {
+    return undefined;
   }
 }
 

@@ -10,12 +10,23 @@ import {
   chunkLength,
   DEFAULT_CHUNK_SIZE,
   encodeManifest,
+  MAX_CHUNK_SIZE,
   type ManifestFacts,
 } from '../../protocol/image-manifest.ts';
 import { readGptPlace } from '../../protocol/partition-table/gpt-backup.ts';
+import { writeWhole } from './output-file.ts';
 import { findUnusedBlocks, type UnusedBlocks } from './unused-blocks.ts';
 
 const compress = promisify(zstdCompress);
+const MIB = 1024 * 1024;
+/** What can be taken for a raw image by mistake, by its first bytes. */
+const CONTAINERS: readonly { magic: string; name: string; unpack: string }[] = [
+  { magic: 'QFI\xfb', name: 'qcow2', unpack: 'qemu-img convert -O raw' },
+  { magic: '\x28\xb5\x2f\xfd', name: 'zstd', unpack: 'zstd -d' },
+  { magic: '\x1f\x8b\x08', name: 'gzip', unpack: 'gunzip' },
+  { magic: '\xfd7zXZ\0', name: 'xz', unpack: 'unxz' },
+  { magic: 'BZh', name: 'bzip2', unpack: 'bunzip2' },
+];
 
 export interface IndexOptions {
   chunkSize?: number;
@@ -50,10 +61,37 @@ export async function indexImage(
   options: IndexOptions = {},
 ): Promise<IndexResult> {
   const { chunkSize = DEFAULT_CHUNK_SIZE, level = 6 } = options;
+  if (chunkSize % MIB !== 0 || chunkSize < MIB || chunkSize > MAX_CHUNK_SIZE) {
+    throw new KindlingError('KND_USAGE', `chunks have 1 to 16 MiB, not ${chunkSize / MIB}`);
+  }
+  if (level < 1 || level > 19) throw new KindlingError('KND_USAGE', `zstd has levels 1 to 19, not ${level}`);
   await using input = await open(raw, 'r');
-  await using output = await open(blob, 'w');
   const { size } = await input.stat();
   if (size === 0) throw new KindlingError('KND_USAGE', `${raw} is empty`);
+  await refuseContainer(input, raw);
+  return await writeWhole(blob, raw, (output) =>
+    writeChunks(input, size, output, { ...options, chunkSize, level }),
+  );
+}
+
+/** A container on a disk does not boot; and nobody would notice before a node has it. */
+async function refuseContainer(input: FileHandle, raw: string): Promise<void> {
+  const { buffer } = await input.read(Buffer.alloc(8), 0, 8, 0);
+  const start = buffer.toString('latin1');
+  const found = CONTAINERS.find(({ magic }) => start.startsWith(magic));
+  if (!found) return;
+  throw new KindlingError('KND_IMAGE_CONTRADICTION', `${raw} is not a raw disk image but ${found.name}`, {
+    hint: `Unpack it first: ${found.unpack}.`,
+  });
+}
+
+async function writeChunks(
+  input: FileHandle,
+  size: number,
+  output: FileHandle,
+  options: IndexOptions & { chunkSize: number; level: number },
+): Promise<IndexResult> {
+  const { chunkSize, level } = options;
   const unused: UnusedBlocks = options.omitUnused
     ? await findUnusedBlocks(input, size)
     : { ranges: [], bytes: 0 };

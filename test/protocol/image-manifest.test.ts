@@ -44,6 +44,10 @@ describe('an image manifest', () => {
 
   test.each([
     ['another magic', TEXT.replace('manifest 1', 'manifest 9')],
+    ['a size of nothing', encodeManifest({ ...FACTS, size: 0 }, [])],
+    ['facts that say nothing', TEXT.replace(/\{.*\}/, 'null')],
+    ['a partition table at no place', TEXT.replace('}', ',"gpt":{"sectorSize":512,"alternateLba":"x"}}')],
+    ['a partition table that is none', TEXT.replace('}', ',"gpt":null}')],
     ['facts that are no JSON', TEXT.replace('{', '')],
     ['a chunk size of 3 bytes', TEXT.replace(String(4 * MIB), '3')],
     ['chunks in the wrong order', encodeManifest(FACTS, [...CHUNKS].reverse())],

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
@@ -111,11 +111,82 @@ describe('kindling image', () => {
     expect(await digest('all.raw')).toBe(await digest('ext4.raw'));
   });
 
+  test('--omit-unused leaves every other file system, and an ext4 that was there before, as it is', async () => {
+    const makers: [string, string, string[]][] = [
+      ['xfs', 'mkfs.xfs', ['-q', '-f']],
+      ['btrfs', 'mkfs.btrfs', ['-q', '-f']],
+      ['vfat', 'mkfs.vfat', []],
+      ['swap', 'mkswap', []],
+    ];
+    for (const [name, program, args] of makers) {
+      const raw = `${name}.raw`;
+      await writeFile(at(raw), '');
+      await truncate(at(raw), 320 * MIB);
+      await execa('mke2fs', ['-q', '-t', 'ext4', '-F', at(raw)]);
+      const superblock = (await readFile(at(raw))).subarray(1024, 2048);
+      await execa(program, [...args, at(raw)]);
+      const made = await readFile(at(raw));
+      superblock.copy(made, 1024); // whatever the tool wiped: the worst that can be left over
+      made.fill(0x77, 100 * MIB, 101 * MIB);
+      await writeFile(at(raw), made);
+      await image('index', raw, '-o', `${name}.zst`, '--level', '1', '--omit-unused');
+      await image('extract', `${name}.zst`, `${name}.back`);
+      expect((await readFile(at(`${name}.back`))).equals(made), name).toBe(true);
+      for (const file of [raw, `${name}.back`]) await rm(at(file));
+    }
+  });
+
+  test('nothing is overwritten by what fails, and never the input', async () => {
+    const before = await digest('disk.raw');
+    const over = await image('index', 'disk.raw', '-o', 'disk.raw');
+    expect(over).toMatchObject({ exitCode: 2, err: expect.stringContaining('KND_USAGE') });
+    expect(await digest('disk.raw')).toBe(before);
+    await writeFile(at('old.raw'), 'old');
+    const bad = await readFile(at('disk.raw.zst'));
+    bad[bad.length - 20] = (bad[bad.length - 20] ?? 0) ^ 1;
+    await writeFile(at('half.zst'), bad);
+    await writeFile(at('half.zst.manifest'), await readFile(at('disk.raw.zst.manifest')));
+    expect((await image('extract', 'half.zst', 'old.raw')).err).toContain('KND_IMAGE_HASH');
+    expect(await readFile(at('old.raw'), 'utf8')).toBe('old');
+    expect((await image('extract', 'half.zst', 'half.raw')).exitCode).toBe(1);
+    expect((await readdir(folder)).filter((name) => /half.raw|\.part$/.test(name))).toEqual([]);
+    expect((await image('extract', 'disk.raw.zst', '/dev/null')).err).toContain('is not a file');
+  });
+
+  test('every container that is no raw image is named', async () => {
+    for (const [program, args, name] of [
+      ['gzip', ['-c'], 'gzip'],
+      ['bzip2', ['-c'], 'bzip2'],
+      ['xz', ['-0', '-c'], 'xz'],
+      ['zstd', ['-c'], 'zstd'],
+    ] as const) {
+      const { stdout } = await execa(program, args, { input: RAW.subarray(0, MIB), encoding: 'buffer' });
+      await writeFile(at(`packed.${name}`), stdout);
+      const { exitCode, err } = await image('index', `packed.${name}`);
+      expect(exitCode).toBe(2);
+      expect(err).toContain(`not a raw disk image but ${name}`);
+    }
+  });
+
   test('bad input says what is wrong', async () => {
     await writeFile(at('empty'), '');
     expect((await image('index', 'empty')).exitCode).toBe(2);
     expect((await image('index', 'disk.raw', '--chunk-size', 'many')).exitCode).toBe(2);
-    expect((await image('verify', 'missing.zst')).exitCode).not.toBe(0);
+    expect((await image('index', 'disk.raw', '--chunk-size', '32')).err).toContain('1 to 16 MiB');
+    expect((await image('index', 'disk.raw', '--level', '40')).err).toContain('levels 1 to 19');
+    expect((await image('index', 'disk.raw', '--key', 'disk.raw')).err).toContain(
+      'not an Ed25519 private key',
+    );
+    expect((await image('verify', 'missing.zst')).err).toContain(
+      'missing.zst.manifest cannot be read (ENOENT)',
+    );
+    expect((await image('verify', 'disk.raw.zst', '--trust', 'disk.raw')).err).toContain(
+      'not an Ed25519 public key',
+    );
+    expect((await image('verify', 'disk.raw.zst')).out).toMatch(/signed by [0-9a-f]{16} \(not checked/);
+    expect((await image('extract', 'disk.raw.zst', 'x.raw', '--trust', 'stranger.pem.pub')).err).toContain(
+      'KND_IMAGE_SIGNATURE',
+    );
     await writeFile(at('page.zst.manifest'), '<html>404</html>');
     await writeFile(at('page.zst'), 'x');
     expect((await image('verify', 'page.zst')).err).toContain('KND_IMAGE_MANIFEST');
