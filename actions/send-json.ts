@@ -7,7 +7,12 @@ const SILENCE_MS = 15_000;
 /** One request of an action to a server of the site; whatever the server says is an answer, only silence is an error. */
 export function sendJson(
   url: URL,
-  options: { method: 'POST' | 'DELETE'; body?: unknown; ca?: string | undefined; signal: AbortSignal },
+  options: {
+    method: 'POST' | 'DELETE';
+    body?: unknown;
+    ca?: string | string[] | undefined;
+    signal: AbortSignal;
+  },
 ): Promise<{ status: number; text: string }> {
   const { method, ca, signal } = options;
   const body = options.body === undefined ? '' : JSON.stringify(options.body);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { KindlingError } from '../../protocol/error.ts';
 import type { HttpConnection } from './http/connection.ts';
 import { get, redact, statusError } from './http/get.ts';
-import type { ResponseHead } from './http/response-parser.ts';
+import { contentLength, type ResponseHead } from './http/response-parser.ts';
 import type { RetryPolicy, Transport } from './interface.ts';
 import { STALL_BYTES, StallWatch } from './stall-watch.ts';
 
@@ -28,6 +28,7 @@ export interface DownloadFacts {
   source: string;
   length: number | undefined;
   contentEncoding: string | undefined;
+  contentType: string | undefined;
   /** Whether the server can continue in the middle. */
   hasRanges: boolean;
 }
@@ -57,7 +58,7 @@ export class Download {
   resumes = 0;
   /** Whether the server marked the end of the file (length or chunked), so that an early end cannot pass for it. */
   isEndDefinite = false;
-  waitingFor: string | undefined;
+  #waiting: { why: string; since: number } | undefined;
   source: string;
 
   constructor(options: DownloadOptions) {
@@ -79,6 +80,13 @@ export class Download {
     return this.#hashes.get(name)?.digest('hex');
   }
 
+  /** «http://mirror2.example/disk.zst since 12 s (connection reset)», while nothing moves. */
+  get waitingFor(): string | undefined {
+    if (!this.#waiting) return undefined;
+    const { why, since } = this.#waiting;
+    return `${redact(this.source)} since ${Math.round((performance.now() - since) / 1000)} s (${why})`;
+  }
+
   resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
@@ -87,7 +95,8 @@ export class Download {
 
   /** Runs to the end of the file, or throws the error that names why it cannot. */
   async run(): Promise<void> {
-    const { sources, retry, signal, log } = this.#options;
+    const { retry, signal, log } = this.#options;
+    const sources = [...new Set(this.#options.sources)];
     const windowMs = retry.windowMs ?? DEFAULT_WINDOW_MS;
     const hopeless = new Set<string>();
     let pauseMs = 500;
@@ -104,14 +113,15 @@ export class Download {
         const error = nameDownloadError(thrown, this.source);
         const hasMoved = this.#offset - offsetBefore >= STALL_BYTES;
         if (hasMoved) pauseMs = 500;
-        if (isFinal(error)) throw error;
-        if (!error.retryable) hopeless.add(this.source);
+        if (isWrongEverywhere(error)) throw error;
+        if (!error.retryable || isWrongThere(error)) hopeless.add(this.source);
         const waitedMs = performance.now() - this.#lastProgressAt;
         const isLate = !hasMoved && waitedMs + pauseMs > windowMs;
-        const isOver = retry.isEnabled === false || hopeless.size === sources.length || isLate;
-        if (isOver) throw error;
+        // every mirror is tried once, whatever the request says about trying again
+        const isTired = attempt + 1 >= sources.length && (retry.isEnabled === false || isLate);
+        if (isTired || hopeless.size === sources.length) throw error;
         if (this.#offset > 0) this.resumes += 1;
-        this.waitingFor = `${redact(this.source)} since ${Math.round(waitedMs / 1000)} s (${error.message})`;
+        this.#waiting = { why: error.message, since: this.#lastProgressAt };
         log('warn', `download interrupted at byte ${this.#offset}: ${error.message}; trying again`, {
           code: error.code,
           source: redact(this.source),
@@ -157,7 +167,7 @@ export class Download {
             const taken = sink(bytes);
             watch.count(taken);
             this.#paused = taken < bytes.length;
-            this.waitingFor = undefined;
+            this.#waiting = undefined;
             return taken;
           };
         },
@@ -192,7 +202,7 @@ export class Download {
   /** Judges an answer before its body; gives the taker of the body. */
   #acceptHead(head: ResponseHead, source: string): (bytes: Buffer) => number {
     const { status, headers } = head;
-    if (status === 416 && this.#offset > 0) throw this.#rangeRefused(headers, source);
+    if (status === 416 && this.#offset > 0) return this.#acceptEnd(headers, source);
     if (status !== 200 && status !== 206) throw statusError(status, source);
     const isPartial = status === 206;
     const range = isPartial ? parseContentRange(headers['content-range'], source) : undefined;
@@ -202,22 +212,24 @@ export class Download {
         `${redact(source)} was asked for byte ${this.#offset} and sent byte ${range.start}`,
       );
     }
-    const announced = isPartial ? range?.total : lengthOf(headers);
+    const announced = isPartial ? range?.total : contentLength(headers);
+    const knownTag = this.#identity.get(source)?.etag;
     this.#checkIdentity(headers, announced, source);
+    if (this.#isStarted) this.#length ??= announced; // the first answer may have been chunked, without a length
     if (!this.#isStarted) {
       this.#isStarted = true;
       this.#length = announced ?? this.#options.expectedLength;
       const hasRanges = isPartial || /\bbytes\b/.test(headers['accept-ranges'] ?? '');
       if (!hasRanges && !this.#hashes.has('sha256')) this.#hashes.set('sha256', createHash('sha256'));
-      const contentEncoding = headers['content-encoding'];
-      this.#options.onStart?.({ source, length: this.#length, contentEncoding, hasRanges });
+      const { 'content-encoding': contentEncoding, 'content-type': contentType } = headers;
+      this.#options.onStart?.({ source, length: this.#length, contentEncoding, contentType, hasRanges });
     }
     if (isPartial || this.#offset === 0) return (bytes) => this.#take(bytes);
     this.#options.log(
       'warn',
       `${redact(source)} cannot continue in the middle; downloading again from the start`,
     );
-    return this.#dropPrefix(source);
+    return this.#dropPrefix(source, knownTag === headers['etag'] ? knownTag : undefined);
   }
 
   #checkIdentity(headers: ResponseHead['headers'], announced: number | undefined, source: string): void {
@@ -242,16 +254,27 @@ export class Download {
         `${redact(source)} changed while it was downloaded (ETag ${known.etag}, now ${found.etag})`,
       );
     }
+    const hasNoTags = known?.etag === undefined && found.etag === undefined;
+    const isOther = known?.lastModified !== found.lastModified;
+    if (hasNoTags && known?.lastModified !== undefined && found.lastModified !== undefined && isOther) {
+      throw new KindlingError(
+        'KND_IMAGE_CHANGED',
+        `${redact(source)} changed while it was downloaded (of ${known.lastModified}, now of ${found.lastModified})`,
+      );
+    }
     if (!known) this.#identity.set(source, found);
   }
 
-  /** 416 in the middle: the server's file is shorter than it announced. */
-  #rangeRefused(headers: ResponseHead['headers'], source: string): KindlingError {
+  /** 416: there is nothing behind what we have. That is the end if nobody announced another one. */
+  #acceptEnd(headers: ResponseHead['headers'], source: string): (bytes: Buffer) => number {
     const total = /\*\/(\d+)/.exec(headers['content-range'] ?? '')?.[1];
-    const real = total === undefined ? this.#offset : Number(total);
-    return new KindlingError(
+    if (this.#length === undefined && Number(total) === this.#offset) {
+      this.#length = this.#offset;
+      return (bytes) => bytes.length;
+    }
+    throw new KindlingError(
       'KND_IMAGE_LENGTH',
-      `${redact(source)} announced ${this.#length} bytes but has ${real}`,
+      `${redact(source)} announced ${this.#length ?? 'no'} bytes but has ${total ?? this.#offset}`,
     );
   }
 
@@ -270,11 +293,11 @@ export class Download {
     return taken;
   }
 
-  /** Compares the bytes we had already by their hash, then goes on with the rest. */
-  #dropPrefix(source: string): (bytes: Buffer) => number {
+  /** Drops the bytes we had already, then goes on with the rest. They are the same by their hash, or by the server's strong tag. */
+  #dropPrefix(source: string, sameTag: string | undefined): (bytes: Buffer) => number {
     const had = this.#offset;
     const expected = this.#hashes.get('sha256')?.copy().digest('hex');
-    if (expected === undefined) {
+    if (expected === undefined && (sameTag === undefined || sameTag.startsWith('W/'))) {
       throw new KindlingError(
         'KND_IMAGE_SERVER_ERROR',
         `${redact(source)} announced ranges and does not give them`,
@@ -287,7 +310,7 @@ export class Download {
       const part = bytes.subarray(0, Math.min(bytes.length, had - dropped));
       again.update(part);
       dropped += part.length;
-      if (dropped === had && again.digest('hex') !== expected) {
+      if (dropped === had && expected !== undefined && again.digest('hex') !== expected) {
         throw new KindlingError(
           'KND_IMAGE_CHANGED',
           `${redact(source)} has other content than it had before`,
@@ -300,23 +323,19 @@ export class Download {
   }
 }
 
-/** These will be the same on every try: the file itself, not the way to it, is at fault. */
-function isFinal(error: KindlingError): boolean {
-  return ['KND_IMAGE_CHANGED', 'KND_IMAGE_LENGTH', 'KND_USAGE', 'KND_IMAGE_CONTRADICTION'].includes(
-    error.code,
-  );
-}
+/** No other source can help: the request itself is at fault. */
+const isWrongEverywhere = ({ code }: KindlingError): boolean =>
+  code === 'KND_USAGE' || code === 'KND_IMAGE_CONTRADICTION';
+
+/** The file at this source is at fault, not the way to it: it will be the same on every try. */
+const isWrongThere = ({ code }: KindlingError): boolean =>
+  code === 'KND_IMAGE_CHANGED' || code === 'KND_IMAGE_LENGTH';
 
 /** Gives a code to whatever broke on the way. */
 export function nameDownloadError(thrown: unknown, source: string): KindlingError {
   if (thrown instanceof KindlingError) return thrown;
   const message = thrown instanceof Error ? thrown.message || thrown.name : String(thrown);
   return new KindlingError('KND_IMAGE_UNREACHABLE', `${redact(source)}: ${message}`, { cause: thrown });
-}
-
-function lengthOf(headers: ResponseHead['headers']): number | undefined {
-  const value = headers['content-length'];
-  return value === undefined || headers['transfer-encoding'] ? undefined : Number(value);
 }
 
 function parseContentRange(

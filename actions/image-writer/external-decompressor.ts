@@ -7,6 +7,8 @@ import { type DecompressorInput, PipeInput, StreamInput } from './decompressor-i
 import { openPipe, type Pipe } from './pipe.ts';
 
 const TAIL_BYTES = 64;
+/** What xz says of damage, and never of an end that came too early. */
+const DAMAGE_BY_NAME = /Compressed data is corrupt|File format not recognized/;
 const BZ2_END = 0x177245385090n;
 
 /** Programs that decompress from standard input to standard output, best first. */
@@ -99,6 +101,13 @@ export class ExternalDecompressor {
     }
     const exitCode = await closed;
     if (exitCode !== 0) throw this.#complaint(exitCode);
+    // bzip2 and busybox take whatever is no further member for the end, and say nothing
+    if (this.#hasEnded && !endsProperlyPadded(this.#format, this.#lastBytes)) {
+      throw new KindlingError(
+        'KND_IMAGE_CORRUPT',
+        `something follows the end of the image’s ${this.#format} data`,
+      );
+    }
   }
 
   kill(): void {
@@ -114,7 +123,8 @@ export class ExternalDecompressor {
   #complaint(exitCode: number | null): KindlingError {
     const said = this.#stderr.trim().split('\n').at(-1) ?? '';
     // not every program tells the two apart: an end that does not look like one is a file cut off
-    const isTruncated = this.#hasEnded && !endsProperly(this.#format, this.#lastBytes);
+    const isTruncated =
+      this.#hasEnded && !endsProperly(this.#format, this.#lastBytes) && !DAMAGE_BY_NAME.test(said);
     return new KindlingError(
       isTruncated ? 'KND_IMAGE_TRUNCATED' : 'KND_IMAGE_CORRUPT',
       isTruncated
@@ -130,6 +140,15 @@ export function endsProperly(format: 'xz' | 'bz2', lastBytes: Buffer): boolean {
   const bits = BigInt(`0x${lastBytes.toString('hex') || '0'}`);
   const mask = (1n << 48n) - 1n;
   return [0n, 1n, 2n, 3n, 4n, 5n, 6n, 7n].some((padding) => ((bits >> (32n + padding)) & mask) === BZ2_END);
+}
+
+/** The same, with zeros behind it that somebody filled a block up with. */
+function endsProperlyPadded(format: 'xz' | 'bz2', lastBytes: Buffer): boolean {
+  for (let end = lastBytes.length; end > 0; end -= 1) {
+    if (endsProperly(format, lastBytes.subarray(0, end))) return true;
+    if (lastBytes[end - 1] !== 0) return false;
+  }
+  return true;
 }
 
 function findProgram(format: 'xz' | 'bz2'): readonly string[] {

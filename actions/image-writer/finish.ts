@@ -1,4 +1,5 @@
 import { createHash, hash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { KindlingError } from '../../protocol/error.ts';
 import { moveBackupGpt } from '../../protocol/partition-table/gpt-backup.ts';
 import { type ImageTable, readImageTable } from '../../protocol/partition-table/image-table.ts';
@@ -6,7 +7,15 @@ import { checkNotNested } from './formats.ts';
 import type { ImageFormat } from './interface.ts';
 import { type BlockHash, HEAD_BYTES } from './stream/block-output.ts';
 import { alignedMemory } from './target/aligned-memory.ts';
-import { ALIGNMENT, readRange, syncTarget, type Target, writeBuffered, writeZeros } from './target/target.ts';
+import {
+  ALIGNMENT,
+  readRange,
+  syncTarget,
+  type Target,
+  tryReadRange,
+  writeBuffered,
+  writeZeros,
+} from './target/target.ts';
 
 const READ_BYTES = 4 * 1024 * 1024;
 
@@ -79,28 +88,35 @@ export function makeBootable(
   return moved !== undefined;
 }
 
-/** Reads blocks back past the page cache and compares their hashes. */
-export function readBack(target: Target, blocks: readonly BlockHash[], withheldFrom: number): void {
+/** Reads blocks back past the page cache and compares their hashes. In between others have their turn: progress, a cancellation. */
+export async function readBack(
+  target: Target,
+  blocks: readonly BlockHash[],
+  withheldFrom: number,
+  onShare: (share: number) => void,
+): Promise<void> {
   const buffer = alignedMemory(READ_BYTES);
-  for (const { position, length, sha256 } of blocks) {
+  for (const [index, { position, length, sha256 }] of blocks.entries()) {
     // what is withheld is not on the disk yet
     if (position < HEAD_BYTES || position + length > withheldFrom) continue;
     const aligned = Math.ceil(length / ALIGNMENT) * ALIGNMENT;
-    const found = readRange(target, buffer, position, Math.min(aligned, target.size - position));
+    const found = tryReadRange(target, buffer, position, Math.min(aligned, target.size - position));
     if (!hash('sha256', found.subarray(0, length), 'buffer').equals(sha256)) {
       throw new KindlingError(
         'KND_DISK_READBACK',
         `${target.path}: the ${length} bytes at ${position} are not what was written`,
       );
     }
+    onShare((index + 1) / blocks.length);
+    await nextTurn();
   }
 }
 
 /** The hash of the raw image as it lies on the disk, with what is withheld in its place: for formats that are not written in order. */
-export function hashFromDisk(
+export async function hashFromDisk(
   target: Target,
   parts: { head: Uint8Array; tail: Uint8Array; tailAt: number; rawLength: number },
-): string {
+): Promise<string> {
   const digest = createHash('sha256');
   const buffer = alignedMemory(READ_BYTES);
   for (let position = 0; position < parts.rawLength; position += READ_BYTES) {
@@ -110,6 +126,7 @@ export function hashFromDisk(
     if (position === 0) buffer.set(parts.head.subarray(0, length), 0);
     if (position + length > parts.tailAt) buffer.set(parts.tail, parts.tailAt - position);
     digest.update(found);
+    await nextTurn();
   }
   return digest.digest('hex');
 }

@@ -31,11 +31,19 @@ const COMPRESSED: ReadonlySet<ImageFormat> = new Set(['gz', 'bz2', 'xz', 'zst'])
 
 const isCompressed = (format: ImageFormat): boolean => COMPRESSED.has(format);
 
-/** Compares what the bytes say with what the request and the server say. */
+/** What else speaks of the format: the address and the server's headers. */
+interface Claims {
+  /** The address of the image. */
+  url: string;
+  contentEncoding?: string | undefined;
+  contentType?: string | undefined;
+}
+
+/** Compares what the bytes say with what the request, the name and the server say. */
 export function checkFormat(
   found: ImageFormat,
   expected: ExpectedImage,
-  contentEncoding: string | undefined,
+  { url, contentEncoding, contentType }: Claims,
   source: string,
 ): void {
   if (expected.format !== undefined && expected.format !== found) {
@@ -54,7 +62,50 @@ export function checkFormat(
       `the server says Content-Encoding: ${contentEncoding}, the file begins like ${found}`,
     );
   }
+  const named = NAMES[/\.(\w+)$/.exec(new URL(url).pathname.toLowerCase())?.[1] ?? ''];
+  if (named !== undefined && named !== (found === 'iso' ? 'raw' : found)) {
+    throw contradiction(source, `its name says ${named}, the file begins like ${found}`);
+  }
+  const typed = TYPES[contentType?.split(';')[0]?.trim().toLowerCase() ?? ''];
+  // a page of a portal or of a proxy, sent with 200: on a disk it would be a success that never boots
+  const isPage = typed === 'page' && found === 'raw';
+  if (isPage || (typed !== undefined && typed !== 'page' && typed !== found)) {
+    throw contradiction(
+      source,
+      `the server says Content-Type: ${contentType}, the file begins like ${found}`,
+    );
+  }
 }
+
+/** Endings that name a format; others (.img, .bin, none) say nothing. */
+const NAMES: Readonly<Record<string, ImageFormat>> = {
+  raw: 'raw',
+  gz: 'gz',
+  gzip: 'gz',
+  bz2: 'bz2',
+  bzip2: 'bz2',
+  xz: 'xz',
+  zs: 'zst',
+  zst: 'zst',
+  zstd: 'zst',
+  qcow2: 'qcow2',
+};
+
+/** Content types that name a format, or something that is no image at all; others say nothing. */
+const TYPES: Readonly<Record<string, ImageFormat | 'page'>> = {
+  'application/gzip': 'gz',
+  'application/x-gzip': 'gz',
+  'application/x-bzip2': 'bz2',
+  'application/x-xz': 'xz',
+  'application/zstd': 'zst',
+  'application/x-qemu-disk': 'qcow2',
+  'application/json': 'page',
+  'application/problem+json': 'page',
+  'application/xhtml+xml': 'page',
+  'application/xml': 'page',
+  'text/html': 'page',
+  'text/xml': 'page',
+};
 
 function encodedFormat(contentEncoding: string | undefined): ImageFormat | 'other' | undefined {
   switch (contentEncoding?.trim().toLowerCase()) {

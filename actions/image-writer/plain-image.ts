@@ -22,7 +22,7 @@ import { checkFormat, SNIFF_LENGTH, sniffFormat } from './formats.ts';
 import { getSmall, redact } from './http/get.ts';
 import type { ImageFormat, WriteImageContext, WriteImageRequest, WriteImageResult } from './interface.ts';
 import { closingLine, findBottleneck, ProgressReporter, type ProgressSample } from './progress.ts';
-import { checkSignature } from './signature.ts';
+import { checkSignature, fetchSignature } from './signature.ts';
 import { HEAD_BYTES } from './stream/block-output.ts';
 import { createRingMemory, RingWriter } from './stream/ring.ts';
 import type { GateAnswer, StreamResult, StreamTask, StreamWorkerMessage } from './stream/stream-task.ts';
@@ -54,6 +54,7 @@ export class PlainImageWrite {
   #table: ImageTable | undefined;
   #withholdFrom = Number.MAX_SAFE_INTEGER;
   #phase: ProgressSample['phase'] = 'checking';
+  #verified = 0;
   #ringFullMs = 0;
 
   constructor(request: WriteImageRequest, context: WriteImageContext, target: Target) {
@@ -80,16 +81,20 @@ export class PlainImageWrite {
   async run(): Promise<WriteImageResult> {
     const progress = new ProgressReporter(this.#context.onProgress, () => this.#sample());
     try {
+      const { signers } = this.#request.expected ?? {};
+      const signature = signers ? await fetchSignature(this.#request, this.#context) : undefined;
       // 1 stream everything to the disk but the first MiB
-      const streamed = this.#withRawHash(await this.#stream());
+      const streamed = await this.#withRawHash(await this.#stream());
       // 2 nothing is believed until length, hash, signature and table agree
       const sha256 = this.#download.digest('sha256');
       this.#verify(streamed, sha256);
-      if (this.#request.expected?.signers)
-        await checkSignature(this.#request, this.#download.source, sha256 ?? '');
+      if (signers && signature) checkSignature(signers, this.#download.source, sha256 ?? '', signature);
       // 3 read back, if asked for
       this.#phase = 'verifying';
-      readBack(this.#target, streamed.blockHashes, this.#withholdFrom);
+      await readBack(this.#target, streamed.blockHashes, this.#withholdFrom, (share) => {
+        this.#context.signal?.throwIfAborted();
+        this.#verified = share;
+      });
       // 4 only now it may boot
       this.#phase = 'syncing';
       progress.report();
@@ -112,9 +117,9 @@ export class PlainImageWrite {
   }
 
   /** Clusters of a qcow2 image do not come in the order of the disk: its hash is taken from the disk. */
-  #withRawHash(streamed: StreamResult): StreamResult {
+  async #withRawHash(streamed: StreamResult): Promise<StreamResult> {
     if (this.#format !== 'qcow2' || this.#request.expected?.rawSha256 === undefined) return streamed;
-    const rawSha256 = hashFromDisk(this.#target, { ...streamed, tailAt: this.#withholdFrom });
+    const rawSha256 = await hashFromDisk(this.#target, { ...streamed, tailAt: this.#withholdFrom });
     return { ...streamed, rawSha256 };
   }
 
@@ -174,10 +179,12 @@ export class PlainImageWrite {
   /** Names the format from the first bytes and starts the thread that decodes it. */
   async #decide(): Promise<void> {
     this.#state = 'deciding';
-    const { source, contentEncoding, length } = this.#facts ?? { source: this.#download.source };
+    const { source, length, ...said } = this.#facts ?? { source: this.#download.source };
     const format = sniffFormat(this.#sniffed);
     this.#format = format;
-    checkFormat(format, this.#request.expected ?? {}, contentEncoding, redact(source));
+    const { expected = {} } = this.#request;
+    checkFormat(format, expected, { url: source, ...said }, redact(source));
+    if (expected.rawLength !== undefined) checkFits(expected.rawLength, this.#target, redact(source));
     if ((format === 'raw' || format === 'iso') && length !== undefined) {
       checkFits(length, this.#target, redact(source));
     }
@@ -222,6 +229,7 @@ export class PlainImageWrite {
 
   async #readAt(source: string, position: number, length: number): Promise<Buffer> {
     const end = Math.min(position + length, this.#facts?.length ?? Number.MAX_SAFE_INTEGER) - 1;
+    if (end < position) return Buffer.alloc(0);
     const options = {
       transport: this.#request.transport ?? {},
       headers: { range: `bytes=${position}-${end}` },
@@ -314,7 +322,10 @@ export class PlainImageWrite {
       expected.rawSha256,
       streamed.rawSha256 ?? 'unknown',
     );
-    const isBlind = (this.#format === 'raw' || this.#format === 'iso') && !this.#download.isEndDefinite;
+    // compressed data has an end of its own, but another frame could have followed: only a table says how much there should be
+    const isCompressed = this.#format !== 'raw' && this.#format !== 'iso';
+    const endsItself = this.#format === 'qcow2' || (isCompressed && needed > 0);
+    const isBlind = !endsItself && !this.#download.isEndDefinite;
     const isChecked = expected.sha256 ?? expected.sha512 ?? expected.length ?? expected.rawSha256;
     if (isBlind && isChecked === undefined) {
       throw new KindlingError(
@@ -334,6 +345,8 @@ export class PlainImageWrite {
       bytesWritten: this.#ring.figure('bytesWritten'),
       waits: this.#waits(),
       share: length ? this.#download.bytesFetched / length : undefined,
+      verified: this.#verified,
+      readBack: this.#request.readBack,
       waitingFor: this.#download.waitingFor,
     };
   }

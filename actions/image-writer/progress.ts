@@ -1,4 +1,4 @@
-import type { Bottleneck, WriteImageContext, WriteProgress } from './interface.ts';
+import type { Bottleneck, WriteImageContext, WriteImageRequest, WriteProgress } from './interface.ts';
 
 /** The running figures a progress line is made from. */
 export interface ProgressSample {
@@ -10,18 +10,17 @@ export interface ProgressSample {
   waits: Record<Bottleneck, number>;
   /** 0–1 of the writing phase; undefined while the size is unknown. */
   share: number | undefined;
+  /** 0–1 of the read-back, where there is one. */
+  verified?: number;
+  /** How much is read back: it takes its part of the 100 percent. */
+  readBack?: WriteImageRequest['readBack'];
   waitingFor: string | undefined;
 }
 
-/** Writing ends here; sync and verification are the rest, so that 100 means done. */
-const PHASE_START: Record<WriteProgress['phase'], number> = {
-  checking: 0,
-  writing: 0,
-  syncing: 96,
-  verifying: 97,
-  done: 100,
-};
-const WRITING_END = 96;
+/** Verification ends and the sync begins here, so that 100 means done. */
+const SYNC_START = 97;
+/** Where writing ends: to read everything back takes about as long again. */
+const WRITING_END = { none: 96, sample: 90, all: 60 } as const;
 const INTERVAL_MS = 1000;
 
 /** Samples every second and reports; `stop` reports the last time. */
@@ -61,14 +60,9 @@ export function describeProgress(
 ): WriteProgress {
   const rate = (key: 'bytesFetched' | 'bytesRaw' | 'bytesWritten') =>
     Math.round(((now[key] - before[key]) / Math.max(intervalMs, 1)) * 1000);
-  const percent =
-    now.phase === 'writing'
-      ? now.share === undefined
-        ? undefined
-        : Math.min(WRITING_END, now.share * WRITING_END)
-      : PHASE_START[now.phase];
+  const percent = percentOf(now);
   const eta =
-    percent !== undefined && percent > 1 && now.phase === 'writing'
+    percent !== undefined && percent > 1 && percent < 100
       ? ((elapsedMs / percent) * (100 - percent)) / 1000
       : undefined;
   const bottleneck = now.phase === 'writing' ? findBottleneck(now.waits, before.waits) : undefined;
@@ -85,6 +79,22 @@ export function describeProgress(
     ...(bottleneck ? { bottleneck } : {}),
     ...(now.waitingFor ? { waitingFor: now.waitingFor } : {}),
   };
+}
+
+function percentOf({ phase, share, verified = 0, readBack = 'none' }: ProgressSample): number | undefined {
+  const writingEnd = WRITING_END[readBack];
+  switch (phase) {
+    case 'checking':
+      return (share ?? 0) * writingEnd;
+    case 'writing':
+      return share === undefined ? undefined : Math.min(1, share) * writingEnd;
+    case 'verifying':
+      return writingEnd + (SYNC_START - writingEnd) * Math.min(1, verified);
+    case 'syncing':
+      return SYNC_START;
+    case 'done':
+      return 100;
+  }
 }
 
 /** The stage the others waited for most. */

@@ -1,26 +1,43 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { KindlingError } from '../../protocol/error.ts';
 import { imageSignatureText } from '../../protocol/image-signature.ts';
-import { getSmall, redact } from './http/get.ts';
-import type { WriteImageRequest } from './interface.ts';
+import { redact } from './http/get.ts';
+import { getFromAny } from './http/get-from-any.ts';
+import type { WriteImageContext, WriteImageRequest } from './interface.ts';
 
 const MAX_SIGNATURE = 4096;
 
-/** Checks the detached Ed25519 signature of a plain image against the keys of the request. */
-export async function checkSignature(
+/**
+ * Fetches the detached Ed25519 signature of a plain image: before anything is written, because a missing one is reason enough not to
+ * begin. It is of the file's hash, so it can be checked only when all of the file has come.
+ */
+export async function fetchSignature(
   request: WriteImageRequest,
+  context: WriteImageContext,
+): Promise<Buffer> {
+  const { signatureUrl } = request.expected ?? {};
+  const urls = signatureUrl ? [signatureUrl] : request.sources.map((source) => besides(source, '.sig'));
+  const text = await getFromAny(urls, {
+    transport: request.transport ?? {},
+    retry: request.retry ?? {},
+    maxLength: MAX_SIGNATURE,
+    isNeeded: true,
+    log: (level, message) => context.log?.(level, message),
+    ...(context.signal ? { signal: context.signal } : {}),
+  });
+  const [url = ''] = urls;
+  if (!text) throw new KindlingError('KND_IMAGE_SIGNATURE', `the image has no signature (${redact(url)})`);
+  return Buffer.from(text.toString('latin1').trim(), 'base64');
+}
+
+export function checkSignature(
+  signers: readonly string[],
   source: string,
   sha256: string,
-): Promise<void> {
-  const url = request.expected?.signatureUrl ?? besides(source, '.sig');
-  const options = { transport: request.transport ?? {} };
-  const text = await getSmall(url, options, MAX_SIGNATURE);
-  if (!text)
-    throw new KindlingError('KND_IMAGE_SIGNATURE', `${redact(source)} has no signature (${redact(url)})`);
-  const signature = Buffer.from(text.toString('latin1').trim(), 'base64');
-  if (!isSignedBy(request.expected?.signers ?? [], imageSignatureText(sha256), signature)) {
-    throw new KindlingError('KND_IMAGE_SIGNATURE', `${redact(source)} is not signed by a trusted key`);
-  }
+  signature: Buffer,
+): void {
+  if (isSignedBy(signers, imageSignatureText(sha256), signature)) return;
+  throw new KindlingError('KND_IMAGE_SIGNATURE', `${redact(source)} is not signed by a trusted key`);
 }
 
 /** Whether one of the keys (PEM) made this signature. */

@@ -1,10 +1,11 @@
-import { KindlingError } from '../../protocol/error.ts';
+import { KindlingError, toKindlingError } from '../../protocol/error.ts';
+import type { ImageManifest } from '../../protocol/image-manifest.ts';
 import { ChunkedImageWrite } from './chunks/chunked-image.ts';
 import { loadManifest } from './chunks/load-manifest.ts';
-import type { WriteImage, WriteImageResult } from './interface.ts';
+import type { WriteImage, WriteImageContext, WriteImageRequest, WriteImageResult } from './interface.ts';
 import { PlainImageWrite } from './plain-image.ts';
 import { rereadPartitionTable } from './target/reread-table.ts';
-import { openTarget } from './target/target.ts';
+import { openTarget, type Target } from './target/target.ts';
 
 /**
  * Streams an image onto a disk; returns only when every byte is verified and synced.
@@ -21,10 +22,9 @@ export const writeImage: WriteImage = async (request, context = {}) => {
   let result: WriteImageResult;
   try {
     const manifest = await loadManifest(request, context);
-    const write = manifest
-      ? new ChunkedImageWrite(request, context, target, manifest)
-      : new PlainImageWrite(request, context, target);
-    result = await write.run();
+    result = manifest
+      ? await writeByChunks(request, context, target, manifest)
+      : await new PlainImageWrite(request, context, target).run();
   } catch (thrown) {
     await reread().catch(() => {}); // the first failure is the one to tell
     throw thrown;
@@ -33,3 +33,24 @@ export const writeImage: WriteImage = async (request, context = {}) => {
   context.log?.('info', result.closingLine, { ...result });
   return result;
 };
+
+/** A server without ranges cannot give chunks, but it can give the file: the manifest then vouches for all of it. */
+async function writeByChunks(
+  request: WriteImageRequest,
+  context: WriteImageContext,
+  target: Target,
+  manifest: ImageManifest,
+): Promise<WriteImageResult> {
+  const write = new ChunkedImageWrite(request, context, target, manifest);
+  try {
+    return await write.run();
+  } catch (thrown) {
+    const { use = 'auto', mode = 'write' } = request.chunks ?? {};
+    const isFree = use === 'auto' && mode === 'write' && write.isUntouched;
+    if (!isFree || toKindlingError(thrown).code !== 'KND_IMAGE_NEEDS_RANGES') throw thrown;
+  }
+  context.log?.('warn', 'the server does not answer Range requests: the image is written the plain way');
+  const { signers: _, ...expected } = request.expected ?? {};
+  const vouched = { length: manifest.blobSize, sha256: manifest.blobSha256, rawLength: manifest.size };
+  return new PlainImageWrite({ ...request, expected: { ...expected, ...vouched } }, context, target).run();
+}

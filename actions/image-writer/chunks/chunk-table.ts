@@ -11,6 +11,8 @@ export const STATE = {
   checkZero: 3,
   /** Verified and written (not yet synced). */
   done: 4,
+  /** On its way from the origin: neighbours need not fetch it too. */
+  coming: 5,
 } as const;
 
 /** The part of a manifest that the threads share, without copies. */

@@ -12,6 +12,8 @@ export interface ChunkTask {
   /** What each source called its file when the first chunk was fetched. */
   etags: Readonly<Record<string, string>>;
   transport: Transport;
+  /** Whom the main thread believes, where that matters: a thread of its own knows only the system's roots. */
+  roots?: readonly string[];
   retry: RetryPolicy;
   targetIsZero: boolean;
   /** Pairs of chunk numbers: from, to (exclusive). */
@@ -43,6 +45,8 @@ export type ChunkFigure = (typeof CHUNK_FIGURES)[number];
 export type ChunkWorkerMessage =
   | { kind: 'tail'; bytes: Uint8Array }
   | { kind: 'log'; level: 'info' | 'warn'; message: string }
+  /** A source failed, and is asked again or the next one is. */
+  | { kind: 'retry'; message: string }
   | { kind: 'done' }
   | { kind: 'failed'; error: ErrorReport };
 

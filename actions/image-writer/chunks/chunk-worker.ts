@@ -5,7 +5,7 @@ import type { HttpConnection } from '../http/connection.ts';
 import { redact } from '../http/get.ts';
 import { dataRuns } from '../stream/block-output.ts';
 import { alignedMemory } from '../target/aligned-memory.ts';
-import { ALIGNMENT, readRange, type Target } from '../target/target.ts';
+import { ALIGNMENT, type Target, tryReadRange } from '../target/target.ts';
 import { ChunkOutput } from './chunk-output.ts';
 import { ChunkTable, STATE } from './chunk-table.ts';
 import { type ChunkFigure, type ChunkTask, type ChunkWorkerMessage, Figures } from './chunk-task.ts';
@@ -88,7 +88,7 @@ export class ChunkWorker {
     }
     for (const run of consecutive(wanted)) {
       if (!this.#neighbours) await this.#fetchFromOrigin(run.from, run.to);
-      else if (await this.#neighbours.isMine(run.from)) await this.#fetchFromOrigin(run.from, run.to);
+      else if (await this.#neighbours.isMine(run.from)) await this.#fetchForAll(run.from);
       else this.#neighbours.postpone(run.from);
     }
   }
@@ -113,7 +113,7 @@ export class ChunkWorker {
     this.#scratch ??= alignedMemory(this.#task.table.chunkSize);
     const length = this.#table.rawLength(index);
     const aligned = Math.ceil(length / ALIGNMENT) * ALIGNMENT;
-    const found = readRange(this.#target, this.#scratch, this.#table.rawPosition(index), aligned).subarray(
+    const found = tryReadRange(this.#target, this.#scratch, this.#table.rawPosition(index), aligned).subarray(
       0,
       length,
     );
@@ -166,8 +166,10 @@ export class ChunkWorker {
         const isHopeless = !error.retryable || isWrongContent(error);
         const waitedMs = performance.now() - this.#lastProgressAt;
         const isOver = isHopeless ? failures >= sources.length : waitedMs + pauseMs > windowMs;
-        if (retry.isEnabled === false || isOver || error.code === 'KND_DISK_WRITE') throw error;
-        this.#say({ kind: 'log', level: 'warn', message: `chunk ${next}: ${error.message}; trying again` });
+        // every mirror is tried once, whatever the request says about trying again
+        const isTired = failures >= sources.length && (retry.isEnabled === false || isOver);
+        if (isTired || error.code === 'KND_DISK_WRITE') throw error;
+        this.#say({ kind: 'retry', message: `chunk ${next}: ${error.message}` });
         if (failures >= sources.length) {
           await delay(pauseMs * (0.75 + Math.random() / 2));
           pauseMs = Math.min(pauseMs * 1.5, 60_000);
@@ -212,12 +214,18 @@ export class ChunkWorker {
     );
   }
 
+  /** One chunk from the origin, and the neighbours can see that it comes. */
+  async #fetchForAll(index: number): Promise<void> {
+    Atomics.store(this.#table.states, index, STATE.coming);
+    await this.#fetchFromOrigin(index, index + 1);
+  }
+
   async #fetchFromNeighbours(): Promise<void> {
     const neighbours = this.#neighbours;
     if (!neighbours) return;
     await neighbours.drain(async (index, raw, bytes) => {
       this.#throwIfStopped();
-      if (raw === undefined) return this.#fetchFromOrigin(index, index + 1);
+      if (raw === undefined) return this.#fetchForAll(index);
       let block = this.#output.takeBlock();
       while (!block) {
         await this.#output.blockFreed();

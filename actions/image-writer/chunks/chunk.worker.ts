@@ -1,3 +1,4 @@
+import { setDefaultCACertificates } from 'node:tls';
 import { parentPort, workerData } from 'node:worker_threads';
 import { toErrorReport } from '../../../protocol/error.ts';
 import type { ChunkTask, ChunkWorkerMessage } from './chunk-task.ts';
@@ -6,7 +7,9 @@ import { ChunkWorker } from './chunk-worker.ts';
 if (parentPort) {
   const port = parentPort;
   const say = (message: ChunkWorkerMessage) => port.postMessage(message);
-  new ChunkWorker(workerData as ChunkTask, say)
+  const task = workerData as ChunkTask;
+  if (task.roots) setDefaultCACertificates(task.roots);
+  new ChunkWorker(task, say)
     .run()
     .then(
       () => say({ kind: 'done' }),

@@ -1,3 +1,4 @@
+import { getCACertificates } from 'node:tls';
 import { KindlingError } from '../../../protocol/error.ts';
 import type { ImageManifest } from '../../../protocol/image-manifest.ts';
 import { moveBackupGpt, restoreGpt } from '../../../protocol/partition-table/gpt-backup.ts';
@@ -7,7 +8,7 @@ import type { Bottleneck, WriteImageContext, WriteImageRequest, WriteImageResult
 import { closingLine, findBottleneck, ProgressReporter, type ProgressSample } from '../progress.ts';
 import { HEAD_BYTES } from '../stream/block-output.ts';
 import { alignedMemory } from '../target/aligned-memory.ts';
-import { readRange, type Target, writeBuffered } from '../target/target.ts';
+import { type Target, tryReadRange, writeBuffered } from '../target/target.ts';
 import { ChunkTable, STATE } from './chunk-table.ts';
 import { type ChunkTask, type ChunkWorkerMessage, Figures } from './chunk-task.ts';
 import { fetchFirstChunk } from './first-chunk.ts';
@@ -34,6 +35,10 @@ export class ChunkedImageWrite {
   #tail = Buffer.alloc(0);
   #differed: number[] = [];
   #own = { fetched: 0, kept: 0, fromOrigin: 0 };
+  /** Of the read-back, apart from what was fetched and written. */
+  #readFigures: Figures | undefined;
+  #retries = 0;
+  #waiting: { why: string; since: number; bytesRaw: number } | undefined;
   readonly #etags: Record<string, string> = {};
 
   constructor(
@@ -59,15 +64,19 @@ export class ChunkedImageWrite {
       const sequence = await this.#checkDisk();
       // 2 does the image fit this disk?
       const first = await this.#loadFirstChunk();
-      const table = checkHead(first.subarray(0, HEAD_BYTES), 'raw', this.#target, this.#source);
+      const table = checkHead(first.subarray(0, HEAD_BYTES), 'zst', this.#target, this.#source);
       this.#withholdFrom = Math.min(withholdFrom(table, this.#target), Number.MAX_SAFE_INTEGER);
-      if (this.#isIntact(first)) return this.#summary(false);
+      if (this.#isIntact(first)) {
+        this.#phase = 'done';
+        progress.report();
+        return this.#summary(false);
+      }
       // 3 from here on the disk does not boot
       await this.#context.checkTarget?.();
       this.#keepTail();
+      this.#phase = 'writing';
       makeUnbootable(this.#target, this.#manifest.size);
       // 4 fetch, verify, write, journal
-      this.#phase = 'writing';
       if (fitsJournal(this.#table.count)) {
         const { journalIntervalMs } = this.#request.chunks ?? {};
         journal = new ChunkJournal(
@@ -104,6 +113,11 @@ export class ChunkedImageWrite {
       await journal?.stop();
       await neighbourhood?.close();
     }
+  }
+
+  /** Whether the disk is as it was. */
+  get isUntouched(): boolean {
+    return this.#phase === 'checking';
   }
 
   get #source(): string {
@@ -156,8 +170,9 @@ export class ChunkedImageWrite {
 
   #firstChunkOnDisk(length: number): Buffer | undefined {
     const found = Buffer.from(
-      readRange(this.#target, alignedMemory(this.#table.memory.chunkSize), 0, length),
+      tryReadRange(this.#target, alignedMemory(this.#table.memory.chunkSize), 0, length),
     );
+    if (found.length < length) return undefined;
     const { gpt } = this.#manifest;
     const candidates = gpt ? [found, restoreGpt(found, gpt)] : [found];
     const isZero = this.#table.isZero(0);
@@ -175,10 +190,10 @@ export class ChunkedImageWrite {
         : moveBackupGpt(first, this.#target.size, this.#target.sectorSize);
     if (!wanted) return true;
     const { position, bytes } = wanted.backup;
-    const hasHead = readRange(this.#target, alignedMemory(first.length), 0, first.length).equals(wanted.head);
-    const isBackup = readRange(this.#target, Buffer.alloc(bytes.length), position, bytes.length).equals(
-      bytes,
-    );
+    const read = (at: number, length: number) =>
+      tryReadRange(this.#target, alignedMemory(length), at, length);
+    const hasHead = read(0, first.length).equals(wanted.head);
+    const isBackup = read(position, bytes.length).equals(bytes);
     if (!hasHead || !isBackup) this.#context.log?.('info', 'only the partition table is written again');
     return hasHead && isBackup;
   }
@@ -187,7 +202,7 @@ export class ChunkedImageWrite {
   #keepTail(): void {
     const length = this.#manifest.size - this.#withholdFrom;
     if (length > 0) {
-      this.#tail = Buffer.from(readRange(this.#target, Buffer.alloc(length), this.#withholdFrom, length));
+      this.#tail = Buffer.from(tryReadRange(this.#target, Buffer.alloc(length), this.#withholdFrom, length));
     }
   }
 
@@ -198,9 +213,13 @@ export class ChunkedImageWrite {
     await this.#runPhase('write', neighbourhood);
   }
 
-  async #runPhase(phase: ChunkTask['phase'], neighbourhood?: Neighbourhood): Promise<void> {
+  async #runPhase(
+    phase: ChunkTask['phase'],
+    neighbourhood?: Neighbourhood,
+    figures = this.#figures,
+  ): Promise<void> {
     const { close: _, ...target } = this.#target;
-    const spans = planSpans(this.#table, phase, neighbourhood !== undefined);
+    const spans = planSpans(this.#table, phase, neighbourhood?.settings.ownUrl);
     if (spans.byteLength === 0) return;
     await runWorkers({
       task: {
@@ -210,10 +229,11 @@ export class ChunkedImageWrite {
         sources: this.#request.sources,
         etags: this.#etags,
         transport: this.#request.transport ?? {},
+        ...(this.#needsRoots(phase) ? { roots: getCACertificates('default') } : {}),
         retry: this.#request.retry ?? {},
         targetIsZero: this.#request.targetIsZero ?? false,
         spans,
-        figures: this.#figures.memory,
+        figures: figures.memory,
         withholdFrom: this.#withholdFrom,
         ...(neighbourhood ? { neighbours: neighbourhood.settings } : {}),
       },
@@ -222,9 +242,22 @@ export class ChunkedImageWrite {
     });
   }
 
+  #needsRoots(phase: ChunkTask['phase']): boolean {
+    const { sources, transport } = this.#request;
+    const isTls = sources.some((source) => new URL(source).protocol === 'https:');
+    return phase === 'write' && isTls && transport?.caCertificates === undefined;
+  }
+
   #hear(message: ChunkWorkerMessage): void {
     if (message.kind === 'tail') this.#tail = Buffer.from(message.bytes);
     if (message.kind === 'log') this.#context.log?.(message.level, message.message);
+    if (message.kind === 'retry') {
+      this.#context.log?.('warn', `${message.message}; trying again`);
+      this.#retries += 1;
+      const bytesRaw = this.#figures.total('bytesRaw');
+      const since = this.#waiting?.bytesRaw === bytesRaw ? this.#waiting.since : performance.now();
+      this.#waiting = { why: message.message, since, bytesRaw };
+    }
   }
 
   async #readBack(): Promise<void> {
@@ -235,7 +268,8 @@ export class ChunkedImageWrite {
     for (let index = 1; index < count; index += readBack === 'all' ? 1 : SAMPLE_EVERY) {
       if (index !== withheld) states[index] = this.#table.isZero(index) ? STATE.checkZero : STATE.check;
     }
-    await this.#runPhase('check');
+    this.#readFigures = Figures.forWorkers(workerCount());
+    await this.#runPhase('check', undefined, this.#readFigures);
     const wrong = states.findIndex((state) => state !== STATE.done);
     if (wrong >= 0) {
       throw new KindlingError(
@@ -252,9 +286,10 @@ export class ChunkedImageWrite {
       table: this.#table,
       target: this.#target,
       root: this.#manifest.root,
-      firstChunk: () => this.#firstChunk,
+      withheld: () => ({ head: this.#firstChunk, tail: this.#tail, tailAt: this.#withholdFrom }),
     };
-    return new Neighbourhood(options, serving, (message) => this.#context.log?.('warn', message));
+    const ca = this.#request.transport?.caCertificates;
+    return new Neighbourhood(options, serving, ca, (message) => this.#context.log?.('warn', message));
   }
 
   #sample(): ProgressSample {
@@ -266,8 +301,17 @@ export class ChunkedImageWrite {
       bytesWritten: this.#figures.total('bytesWritten'),
       waits: this.#waits(),
       share: bytesRaw / this.#manifest.size,
-      waitingFor: undefined,
+      verified: (this.#readFigures?.total('bytesRaw') ?? 0) / this.#manifest.size,
+      readBack: this.#request.readBack,
+      waitingFor: this.#waitingFor(bytesRaw),
     };
+  }
+
+  /** What the last retry was for, until something has come again. */
+  #waitingFor(bytesRaw: number): string | undefined {
+    if (!this.#waiting || this.#waiting.bytesRaw !== bytesRaw || this.#phase !== 'writing') return undefined;
+    const { why, since } = this.#waiting;
+    return `${this.#source} since ${Math.round((performance.now() - since) / 1000)} s (${why})`;
   }
 
   #waits(): Record<Bottleneck, number> {
@@ -288,7 +332,7 @@ export class ChunkedImageWrite {
       bytesWritten: this.#figures.total('bytesWritten'),
       seconds,
       limitedBy,
-      resumes: 0,
+      resumes: this.#retries,
       gptMoved,
       chunks: {
         total: this.#table.count,

@@ -18,6 +18,7 @@ export async function fetchFirstChunk(
   const unpack = createUnpack();
   const startedAt = performance.now();
   const windowMs = retry.isEnabled === false ? 0 : (retry.windowMs ?? DEFAULT_WINDOW_MS);
+  let pauseMs = 500;
   for (let attempt = 1; ; attempt += 1) {
     context.signal?.throwIfAborted();
     const source = sources[(attempt - 1) % sources.length] ?? '';
@@ -48,7 +49,11 @@ export async function fetchFirstChunk(
       const isOver = isHopeless ? attempt >= sources.length : performance.now() - startedAt > windowMs;
       if (isOver && attempt >= sources.length) throw error;
       context.log?.('warn', `first chunk: ${error.message}; trying again`);
-      if (attempt % sources.length === 0) await delay(500);
+      if (attempt % sources.length !== 0) continue;
+      // jittered so that a rack of nodes does not come back in step
+      const { signal } = context;
+      await delay(pauseMs * (0.75 + Math.random() / 2), undefined, signal ? { signal } : {});
+      pauseMs = Math.min(pauseMs * 1.5, 60_000);
     }
   }
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { fdatasync, write } from 'node:fs';
 import { promisify } from 'node:util';
 import { alignedMemory } from '../target/aligned-memory.ts';
-import { ALIGNMENT, readRange, type Target } from '../target/target.ts';
+import { ALIGNMENT, diskWriteError, type Target, tryReadRange } from '../target/target.ts';
 import { type ChunkTable, STATE } from './chunk-table.ts';
 
 const syncData = promisify(fdatasync);
@@ -37,20 +37,29 @@ export class ChunkJournal {
     this.#sequence = sequence;
     this.#buffer = alignedMemory(recordBytes(table.count));
     this.#timer = setInterval(() => {
-      this.#running ??= this.save().finally(() => {
-        this.#running = undefined;
-      });
+      // without its journal the write only starts again after a power cut; what the disk cannot take, the write finds out
+      this.#running ??= this.save()
+        .catch(() => {})
+        .finally(() => {
+          this.#running = undefined;
+        });
     }, intervalMs);
     this.#timer.unref();
   }
 
   /** The chunks are synced before the journal says that they are there. */
   async save(): Promise<void> {
+    const { fd, path } = this.#target;
     const done = encodeBits(this.#table);
-    await syncData(this.#target.fd);
-    this.#sequence += 1;
-    encodeJournal(this.#buffer, this.#root, this.#sequence, this.#table.count, done);
-    await writeAt(this.#target.fd, this.#buffer, 0, this.#buffer.length, SLOTS[this.#sequence % 2 ? 0 : 1]);
+    const slot = SLOTS[this.#sequence % 2 ? 1 : 0];
+    try {
+      await syncData(fd);
+      this.#sequence += 1;
+      encodeJournal(this.#buffer, this.#root, this.#sequence, this.#table.count, done);
+      await writeAt(fd, this.#buffer, 0, this.#buffer.length, slot);
+    } catch (cause) {
+      throw diskWriteError(path, slot, cause);
+    }
   }
 
   async stop(): Promise<void> {
@@ -68,7 +77,7 @@ export interface FoundJournal {
 export function readJournal(target: Target, root: string, count: number): FoundJournal | undefined {
   const length = recordBytes(count);
   if (length > SLOT_BYTES || target.size < SLOTS[1] + SLOT_BYTES) return undefined;
-  const found = SLOTS.map((position) => readRange(target, alignedMemory(length), position, length))
+  const found = SLOTS.map((position) => tryReadRange(target, alignedMemory(length), position, length))
     .map((record) => decodeJournal(record, root, count))
     .filter((journal) => journal !== undefined);
   return found.sort((a, b) => b.sequence - a.sequence)[0];

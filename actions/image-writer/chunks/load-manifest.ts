@@ -1,12 +1,22 @@
-import { KindlingError } from '../../../protocol/error.ts';
-import { decodeManifest, type ImageManifest, isManifestSignedBy } from '../../../protocol/image-manifest.ts';
-import { nameDownloadError } from '../download.ts';
-import { getSmall, redact } from '../http/get.ts';
-import type { WriteImageContext, WriteImageRequest } from '../interface.ts';
+import { KindlingError, toKindlingError } from '../../../protocol/error.ts';
+import {
+  decodeManifest,
+  type ImageManifest,
+  isManifestSignedBy,
+  MANIFEST_MAGIC,
+} from '../../../protocol/image-manifest.ts';
+import { redact } from '../http/get.ts';
+import { getFromAny } from '../http/get-from-any.ts';
+import type { ExpectedImage, WriteImageContext, WriteImageRequest } from '../interface.ts';
 import { besides } from '../signature.ts';
 
+/** Of any version: one that we cannot read is to be told, not overlooked. */
+const MANIFEST_KIND = MANIFEST_MAGIC.replace(/\d+$/, '');
 /** 150 bytes per 4 MiB: enough for 1.7 TiB. */
 const MAX_MANIFEST = 64 * 1024 * 1024;
+
+/** When nothing depends on the manifest, its server gets this long to answer; the image is then written the plain way. */
+const OPTIONAL_WINDOW_MS = 15_000;
 
 /**
  * Looks for the manifest beside the image and decides whether it can be used. It can when its root is the one we were
@@ -21,34 +31,54 @@ export async function loadManifest(
   const needsChunks = use === 'require' || (request.chunks?.mode ?? 'write') !== 'write';
   const isForced = needsChunks || manifestRoot !== undefined || manifestUrl !== undefined;
   if (use === 'never') return undefined;
-  const text = await fetchManifest(request, manifestUrl, isForced);
+  const text = await fetchManifest(request, context, isForced);
   if (!text) return undefined;
   const manifest = decodeManifest(text);
+  checkOrigin(manifest, manifestRoot, trustedKeys);
+  const doubt = reasonForThePlainWay(expected, manifestRoot !== undefined || trustedKeys.length > 0);
+  if (doubt !== undefined) {
+    if (needsChunks)
+      throw new KindlingError('KND_IMAGE_SIGNATURE', `the image cannot be written by chunks: ${doubt}`);
+    context.log?.('info', `there is a manifest, but ${doubt}: the image is written the plain way`);
+    return undefined;
+  }
+  checkExpected(manifest, expected);
+  return manifest;
+}
+
+/** Whatever the request names, it must be: the root, and a signature by one of the keys. */
+function checkOrigin(
+  manifest: ImageManifest,
+  manifestRoot: string | undefined,
+  trustedKeys: readonly string[],
+): void {
   if (manifestRoot !== undefined && manifest.root !== manifestRoot.toLowerCase()) {
     throw new KindlingError(
       'KND_IMAGE_MANIFEST',
       `the manifest’s root is ${manifest.root}, expected was ${manifestRoot}`,
     );
   }
-  const isSigned = trustedKeys.length > 0 && isManifestSignedBy(manifest, trustedKeys);
-  if (trustedKeys.length > 0 && !isSigned && manifestRoot === undefined) {
-    throw new KindlingError('KND_IMAGE_SIGNATURE', 'the image manifest is not signed by a trusted key');
-  }
-  const isTrusted = isSigned || manifestRoot !== undefined;
-  const wantsProof = expected.sha256 ?? expected.sha512 ?? expected.rawSha256 ?? expected.signers;
-  if (!isTrusted && wantsProof !== undefined) {
-    if (needsChunks) {
-      throw new KindlingError(
-        'KND_IMAGE_SIGNATURE',
-        'the request expects a checksum, and nobody vouches for the manifest',
-      );
-    }
-    context.log?.(
-      'info',
-      'there is a manifest, but nobody vouches for it: the image is written the plain way',
+  if (trustedKeys.length > 0 && !isManifestSignedBy(manifest, trustedKeys)) {
+    const signers = manifest.signatures.map(({ keyId }) => keyId).join(', ');
+    throw new KindlingError(
+      'KND_IMAGE_SIGNATURE',
+      signers
+        ? `the image manifest is signed by ${signers}, and none of them is a trusted key`
+        : 'the image manifest is not signed, and the request names keys that must have signed it',
     );
-    return undefined;
   }
+}
+
+function reasonForThePlainWay(expected: ExpectedImage, isTrusted: boolean): string | undefined {
+  if (expected.sha512 !== undefined) return 'it has no SHA-512, which the request expects';
+  const wantsProof = expected.sha256 ?? expected.rawSha256 ?? expected.signers;
+  if (!isTrusted && wantsProof !== undefined)
+    return 'nobody vouches for it, and the request expects a checksum or a signature';
+  return undefined;
+}
+
+/** What was expected of the plain file is expected of the manifest that describes it. */
+function checkExpected(manifest: ImageManifest, expected: ExpectedImage): void {
   const isSame = (wanted: string | undefined, found: string) =>
     wanted === undefined || wanted.toLowerCase() === found;
   if (!isSame(expected.sha256, manifest.blobSha256) || !isSame(expected.rawSha256, manifest.rawSha256)) {
@@ -57,28 +87,49 @@ export async function loadManifest(
       'the manifest belongs to another image than the expected checksum',
     );
   }
-  return manifest;
+  const { length = manifest.blobSize, rawLength = manifest.size } = expected;
+  if (length !== manifest.blobSize || rawLength !== manifest.size) {
+    throw new KindlingError(
+      'KND_IMAGE_LENGTH',
+      `the manifest says ${manifest.blobSize} bytes (raw ${manifest.size}), expected were ${length} (raw ${rawLength})`,
+    );
+  }
+  if (expected.compressed === false || (expected.format !== undefined && expected.format !== 'zst')) {
+    throw new KindlingError(
+      'KND_IMAGE_CONTRADICTION',
+      `the request says ${expected.format ?? 'that it is not compressed'}, the image has a manifest, and chunks are zst`,
+    );
+  }
 }
 
 async function fetchManifest(
   request: WriteImageRequest,
-  manifestUrl: string | undefined,
+  context: WriteImageContext,
   isForced: boolean,
 ): Promise<string | undefined> {
+  const { manifestUrl } = request.chunks ?? {};
   const candidates = manifestUrl
     ? [manifestUrl]
     : request.sources.map((source) => besides(source, '.manifest'));
-  let failure: unknown;
-  for (const url of candidates) {
-    try {
-      const bytes = await getSmall(url, { transport: request.transport ?? {} }, MAX_MANIFEST);
-      // a server that answers every path with a page of its own has no manifest
-      if (bytes?.subarray(0, 24).equals(Buffer.from('kindling-image-manifest '))) return bytes.toString();
-    } catch (thrown) {
-      failure = thrown;
-    }
+  const { retry = {}, transport = {} } = request;
+  const windowMs = isForced ? retry.windowMs : Math.min(retry.windowMs ?? Infinity, OPTIONAL_WINDOW_MS);
+  try {
+    const bytes = await getFromAny(candidates, {
+      transport,
+      retry: { ...retry, ...(windowMs === undefined ? {} : { windowMs }) },
+      maxLength: MAX_MANIFEST,
+      magic: MANIFEST_KIND,
+      isNeeded: isForced,
+      log: (level, message) => context.log?.(level, message),
+      ...(context.signal ? { signal: context.signal } : {}),
+    });
+    if (bytes) return bytes.toString();
+  } catch (thrown) {
+    if (isForced || context.signal?.aborted) throw thrown;
+    const { message } = toKindlingError(thrown);
+    context.log?.('warn', `no manifest (${message}): the image is written the plain way`);
+    return undefined;
   }
   if (!isForced) return undefined;
-  if (failure !== undefined) throw nameDownloadError(failure, candidates[0] ?? '');
   throw new KindlingError('KND_IMAGE_MANIFEST', `${redact(candidates[0] ?? '')} is not there`);
 }

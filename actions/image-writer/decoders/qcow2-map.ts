@@ -15,7 +15,15 @@ const HEADER = {
   compressionType: 104, // if headerLength says that it is there
   end: 112,
 } as const;
-const INCOMPATIBLE = { corrupt: 1n << 1n, externalData: 1n << 2n, extendedL2: 1n << 4n } as const;
+const INCOMPATIBLE = {
+  dirty: 1n << 0n, // reference counts may be wrong; we need none
+  corrupt: 1n << 1n,
+  externalData: 1n << 2n,
+  compressionType: 1n << 3n,
+  extendedL2: 1n << 4n,
+} as const;
+/** Smaller clusters exist on paper; several of them share a page of the disk, which direct writes cannot. */
+const MIN_CLUSTER_BITS = 12;
 const OFFSET_MASK = 0x00fffffffffffe00n; // bits 9–55 of an L1 or standard L2 entry
 const IS_COMPRESSED = 1n << 62n;
 const READS_AS_ZERO = 1n;
@@ -42,16 +50,21 @@ export type ReadAt = (position: number, length: number) => Promise<Buffer>;
 
 /** Reads the tables of a qcow2 file (and nothing else of it). */
 export async function loadQcow2Map(readAt: ReadAt, headBytes: number): Promise<Qcow2Map> {
-  const header = await readAt(0, HEADER.end);
+  const readWhole = async (position: number, length: number) => {
+    const bytes = await readAt(position, length);
+    if (bytes.length < length) throw truncated(position + length);
+    return bytes;
+  };
+  const header = await readWhole(0, HEADER.end);
   const { clusterBits, virtualSize, l1Size, l1Offset, coding } = checkHeader(header);
   const clusterSize = 2 ** clusterBits;
   const entriesPerL2 = clusterSize / 8;
-  const l1 = await readAt(l1Offset, l1Size * 8);
+  const l1 = await readWhole(l1Offset, l1Size * 8);
   const extents: Extent[] = [];
   for (let i = 0; i < l1Size; i += 1) {
     const l2Offset = Number(l1.readBigUInt64BE(i * 8) & OFFSET_MASK);
     if (l2Offset === 0) continue;
-    const l2 = await readAt(l2Offset, clusterSize);
+    const l2 = await readWhole(l2Offset, clusterSize);
     for (let j = 0; j < entriesPerL2; j += 1) {
       const guest = (i * entriesPerL2 + j) * clusterSize;
       const length = Math.min(clusterSize, virtualSize - guest);
@@ -75,6 +88,8 @@ function checkHeader(header: Buffer) {
   }
   if (incompatible & INCOMPATIBLE.externalData) throw unsupported('an external data file');
   if (incompatible & INCOMPATIBLE.extendedL2) throw unsupported('extended L2 entries');
+  const known = Object.values(INCOMPATIBLE).reduce((all, bit) => all | bit, 0n);
+  if (incompatible & ~known) throw unsupported('features that did not exist when this was written');
   const hasType = version === 3 && header.readUInt32BE(HEADER.headerLength) > HEADER.compressionType;
   const clusterBits = header.readUInt32BE(HEADER.clusterBits);
   const virtualSize = Number(header.readBigUInt64BE(HEADER.size));
@@ -83,6 +98,7 @@ function checkHeader(header: Buffer) {
   const isSane =
     clusterBits >= 9 && clusterBits <= 21 && Number.isSafeInteger(virtualSize) && l1Size <= 4_194_304;
   if (!isSane) throw new KindlingError('KND_IMAGE_CORRUPT', 'the header of the qcow2 image makes no sense');
+  if (clusterBits < MIN_CLUSTER_BITS) throw unsupported(`clusters of ${2 ** clusterBits} bytes`);
   return {
     clusterBits,
     virtualSize,
@@ -105,6 +121,10 @@ function addExtent(
     const offsetBits = BigInt(62 - (clusterBits - 8));
     const host = Number(entry & ((1n << offsetBits) - 1n));
     const sectors = Number((entry & (IS_COMPRESSED - 1n)) >> offsetBits) + 1;
+    // what does not become smaller is stored as it is
+    if (sectors * 512 > 2 ** clusterBits + 512) {
+      throw new KindlingError('KND_IMAGE_CORRUPT', 'a compressed cluster of the qcow2 image is too long');
+    }
     extents.push({ host, hostLength: sectors * 512 - (host % 512), guest, length, coding });
     return;
   }
@@ -152,6 +172,9 @@ export function decompressCluster(stored: Buffer, coding: 'deflate' | 'zstd', cl
     });
   }
 }
+
+const truncated = (end: number) =>
+  new KindlingError('KND_IMAGE_TRUNCATED', `the qcow2 image ends before byte ${end}, where its tables go on`);
 
 const unsupported = (what: string) =>
   new KindlingError('KND_IMAGE_UNSUPPORTED', `the qcow2 image has ${what}, which cannot be streamed`);

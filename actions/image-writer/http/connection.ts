@@ -22,15 +22,16 @@ export interface HttpRequest {
 export class HttpConnection {
   readonly origin: string;
   #socket: Socket;
-  #proxyForm: boolean;
+  /** Set when a proxy forwards plain requests: they name the whole address, and the proxy wants to know who asks. */
+  #forwarder: URL | undefined;
   #parser: ResponseParser | undefined;
   #unread: Buffer | undefined;
   #settle: { resolve: () => void; reject: (error: Error) => void } | undefined;
   #closed: Error | undefined;
 
-  private constructor(origin: string, proxyForm: boolean, socket: Socket) {
+  private constructor(origin: string, forwarder: URL | undefined, socket: Socket) {
     this.origin = origin;
-    this.#proxyForm = proxyForm;
+    this.#forwarder = forwarder;
     this.#socket = socket;
   }
 
@@ -44,29 +45,28 @@ export class HttpConnection {
       callback: (count: number, buffer: Uint8Array): boolean =>
         connection?.receive(Buffer.from(buffer.buffer, buffer.byteOffset, count)) ?? true,
     };
-    const host = (proxy ?? url).hostname.replace(/^\[|\]$/g, '');
-    const port = Number((proxy ?? url).port) || ((proxy ?? url).protocol === 'https:' ? 443 : 80);
-    const ca = {
-      ...(transport.caCertificates ? { ca: transport.caCertificates } : {}),
-      ...(transport.isUnverified ? { rejectUnauthorized: false } : {}),
-    };
+    const ca = transport.caCertificates ? { ca: transport.caCertificates } : {};
+    // only the server's certificate is not looked at: the proxy is nobody's test registry
+    const trust = transport.isUnverified ? { rejectUnauthorized: false } : ca;
     let socket: Socket;
     if (isTls) {
-      const from = proxy ? { socket: await openTunnel(proxy, host, port, url, signal) } : { host, port };
-      socket = connectTls({ ...from, servername: serverName(url), ...ca });
+      const from = proxy ? { socket: await openTunnel(proxy, url, ca, signal) } : placeOf(url);
+      socket = connectTls({ ...from, servername: serverName(url), ...trust });
       await ready(socket, 'secureConnect', url, signal);
+    } else if (proxy?.protocol === 'https:') {
+      socket = await reachProxy(proxy, ca, signal);
     } else {
-      socket = connectTcp({ host, port, onread });
-      await ready(socket, 'connect', url, signal);
+      socket = connectTcp({ ...placeOf(proxy ?? url), onread });
+      await ready(socket, 'connect', proxy ?? url, signal);
     }
     socket.setNoDelay(true);
-    const opened = new HttpConnection(url.origin, proxy !== undefined && !isTls, socket);
+    const opened = new HttpConnection(url.origin, isTls ? undefined : proxy, socket);
     connection = opened;
     socket.on('error', (error) => opened.#close(error));
     socket.on('close', () => opened.#close(new Error('the connection was closed')));
     socket.on('end', () => opened.#end());
     // Not the fixed buffer: what TLS has decrypted already comes in spite of a pause, over the bytes that are still unread.
-    if (isTls) {
+    if (isTls || proxy?.protocol === 'https:') {
       socket.on('data', (bytes: Buffer) => {
         if (!opened.receive(bytes)) socket.pause();
       });
@@ -84,11 +84,12 @@ export class HttpConnection {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#settle = { resolve, reject };
     this.#parser = new ResponseParser(onHead, method === 'HEAD');
-    const target = this.#proxyForm ? url.href : `${url.pathname}${url.search}`;
+    const target = this.#forwarder ? url.href : `${url.pathname}${url.search}`;
     const lines = Object.entries({ host: url.host, ...headers }).map(
       ([name, value]) => `${name}: ${value}\r\n`,
     );
-    this.#socket.write(`${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`);
+    const login = this.#forwarder ? proxyLogin(this.#forwarder) : '';
+    this.#socket.write(`${method} ${target} HTTP/1.1\r\n${lines.join('')}${login}\r\n`);
     return promise;
   }
 
@@ -190,23 +191,33 @@ function connectError(error: unknown, url: URL): unknown {
   });
 }
 
-async function openTunnel(
-  proxy: URL,
-  host: string,
-  port: number,
-  url: URL,
-  signal?: AbortSignal,
-): Promise<Socket> {
-  const socket = connectTcp({ host, port });
-  await ready(socket, 'connect', proxy, signal);
-  const authority = `${url.hostname}:${url.port || '443'}`;
-  const auth = proxy.username
-    ? `proxy-authorization: Basic ${Buffer.from(`${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`).toString('base64')}\r\n`
+const placeOf = (server: URL) => ({
+  host: server.hostname.replace(/^\[|\]$/g, ''),
+  port: Number(server.port) || (server.protocol === 'https:' ? 443 : 80),
+});
+
+const proxyLogin = ({ username, password }: URL) =>
+  username
+    ? `proxy-authorization: Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}\r\n`
     : '';
+
+async function reachProxy(proxy: URL, ca: { ca?: string }, signal?: AbortSignal): Promise<Socket> {
+  const isTls = proxy.protocol === 'https:';
+  const socket = isTls
+    ? connectTls({ ...placeOf(proxy), servername: serverName(proxy), ...ca })
+    : connectTcp(placeOf(proxy));
+  await ready(socket, isTls ? 'secureConnect' : 'connect', proxy, signal);
+  return socket;
+}
+
+/** A way through the proxy to the server, on which TLS can be spoken. */
+async function openTunnel(proxy: URL, url: URL, ca: { ca?: string }, signal?: AbortSignal): Promise<Socket> {
+  const socket = await reachProxy(proxy, ca, signal);
+  const authority = `${url.hostname}:${url.port || '443'}`;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const parser = new ResponseParser(({ status }) => {
     if (status === 200) resolve();
-    else reject(new Error(`the proxy ${proxy.host} refuses a tunnel to ${authority} (${status})`));
+    else reject(tunnelRefused(proxy, authority, status));
     return (bytes) => bytes.length;
   }, true);
   const onData = (bytes: Buffer) => {
@@ -217,9 +228,28 @@ async function openTunnel(
     }
   };
   const onClose = () => reject(new Error(`the proxy ${proxy.host} closed the connection`));
-  socket.on('data', onData).once('close', onClose);
-  socket.write(`CONNECT ${authority} HTTP/1.1\r\nhost: ${authority}\r\n${auth}\r\n`);
-  await promise;
-  socket.off('data', onData).off('close', onClose);
+  const onTimeout = () => reject(new Error(`the proxy ${proxy.host} did not answer within 30 s`));
+  const onAbort = () => reject(signal?.reason);
+  signal?.addEventListener('abort', onAbort, { once: true });
+  socket.setTimeout(CONNECT_TIMEOUT_MS, onTimeout);
+  socket.on('data', onData).once('close', onClose).once('error', reject);
+  socket.write(`CONNECT ${authority} HTTP/1.1\r\nhost: ${authority}\r\n${proxyLogin(proxy)}\r\n`);
+  try {
+    await promise;
+  } catch (error) {
+    socket.destroy();
+    socket.on('error', () => {});
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+    socket.setTimeout(0);
+    socket.off('data', onData).off('close', onClose).off('error', reject).off('timeout', onTimeout);
+  }
   return socket;
+}
+
+/** A proxy that wants a password, or forbids the host, will say the same again; one that reaches nobody may change its mind. */
+function tunnelRefused(proxy: URL, authority: string, status: number): Error {
+  const message = `the proxy ${proxy.host} refuses a tunnel to ${authority} (${status})`;
+  return status >= 400 && status < 500 ? new KindlingError('KND_IMAGE_REFUSED', message) : new Error(message);
 }

@@ -5,6 +5,7 @@ import type { BodySink, ResponseHead } from './response-parser.ts';
 
 const MAX_REDIRECTS = 10;
 const SMALL_TIMEOUT_MS = 60_000;
+const HTTP: ReadonlySet<string> = new Set(['http:', 'https:']);
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 export interface GetOptions {
@@ -13,6 +14,8 @@ export interface GetOptions {
   signal?: AbortSignal;
   /** A connection to try first; the one that was used is handed back for the next request. */
   connection?: HttpConnection | undefined;
+  /** Default 10; 0 for a server that has no reason to send us elsewhere. */
+  maxRedirects?: number;
   /** Called as soon as there is a connection, so that it can be resumed or destroyed from outside. */
   onConnection?: (connection: HttpConnection) => void;
   /** Called with the head of the final answer (redirects are followed before); gives the taker of the body. */
@@ -44,22 +47,24 @@ export async function get(source: string, options: GetOptions): Promise<HttpConn
       },
     });
     if (location === undefined) return connection;
-    if (hop === MAX_REDIRECTS) {
-      throw new KindlingError('KND_IMAGE_REDIRECT', `${source} redirects more than ${MAX_REDIRECTS} times`);
+    const { maxRedirects = MAX_REDIRECTS } = options;
+    if (hop === maxRedirects) {
+      throw new KindlingError(
+        'KND_IMAGE_REDIRECT',
+        `${redact(source)} redirects more than ${maxRedirects} times`,
+      );
     }
-    const next = parseUrl(new URL(location, url).href);
-    if (url.protocol === 'https:' && next.protocol !== 'https:') {
-      throw new KindlingError('KND_IMAGE_REDIRECT', `${url.host} redirects from https to ${next.href}`);
-    }
-    url = next;
+    url = redirected(url, location);
   }
 }
 
 export interface SmallGetOptions extends Omit<GetOptions, 'onHead' | 'onConnection'> {
   /** Takes the connection for the next request; without it the connection is closed. */
   keepConnection?: (connection: HttpConnection) => void;
-  /** For the whole answer once connected: small files have no reason to take long. */
+  /** For the whole answer, connecting included: small files have no reason to take long. */
   timeoutMs?: number;
+  /** What the file must begin with; anything else counts as not there, and is not read to its end. */
+  magic?: string;
 }
 
 /** Reads a small file (a manifest, a signature) whole; undefined when the server does not have it. */
@@ -68,13 +73,23 @@ export async function getSmall(
   options: SmallGetOptions,
   maxLength: number,
 ): Promise<Buffer | undefined> {
+  const { timeoutMs = SMALL_TIMEOUT_MS } = options;
   const parts: Buffer[] = [];
   let length = 0;
   let status = 0;
   let open: HttpConnection | undefined;
-  const deadline = setTimeout(() => open?.destroy(), options.timeoutMs ?? SMALL_TIMEOUT_MS);
+  const isFound = () => status === 200 || status === 206;
+  const isUnwanted = () => isFound() && isSomethingElse(parts, options.magic);
+  const late = new AbortController();
+  const signal = AbortSignal.any([late.signal, ...(options.signal ? [options.signal] : [])]);
+  signal.addEventListener('abort', () => open?.destroy(), { once: true });
+  const timer = setTimeout(
+    () => late.abort(new Error(`${redact(source)} gave no whole answer within ${timeoutMs / 1000} s`)),
+    timeoutMs,
+  );
   const connection = await get(source, {
     ...options,
+    signal,
     onConnection: (used) => {
       open = used;
     },
@@ -82,17 +97,35 @@ export async function getSmall(
       status = head.status;
       return (bytes) => {
         length += bytes.length;
-        if (length > maxLength) throw new Error(`${source} is longer than ${maxLength} bytes`);
+        if (length > maxLength) {
+          throw new KindlingError('KND_IMAGE_LENGTH', `${redact(source)} is longer than ${maxLength} bytes`);
+        }
         parts.push(Buffer.from(bytes));
+        if (isUnwanted()) open?.destroy();
         return bytes.length;
       };
     },
-  }).finally(() => clearTimeout(deadline));
+  })
+    .catch((thrown: unknown) => {
+      if (isUnwanted()) return undefined;
+      throw signal.aborted ? signal.reason : thrown;
+    })
+    .finally(() => clearTimeout(timer));
+  if (!connection) return undefined;
   if (options.keepConnection && connection.isReusable) options.keepConnection(connection);
   else connection.destroy();
   if (status === 404 || status === 410) return undefined;
-  if (status !== 200 && status !== 206) throw statusError(status, source);
-  return Buffer.concat(parts);
+  if (!isFound()) throw statusError(status, source);
+  const whole = Buffer.concat(parts);
+  return isSomethingElse([whole], options.magic) || whole.length < (options.magic?.length ?? 0)
+    ? undefined
+    : whole;
+}
+
+/** A server that answers every path with a page of its own, or with the image, does not have the file. */
+function isSomethingElse([first]: readonly Buffer[], magic = ''): boolean {
+  const start = first?.toString('latin1', 0, magic.length) ?? '';
+  return !magic.startsWith(start);
 }
 
 /** Names a status that is not the answer we need. */
@@ -106,17 +139,39 @@ export function statusError(status: number, source: string): KindlingError {
   return new KindlingError('KND_IMAGE_REFUSED', `${redact(source)} answered ${status}`);
 }
 
-/** The address without its password, for messages. */
+/** The address without its password and without its query, which is where signed addresses carry their key: for messages. */
 export function redact(source: string): string {
   const url = URL.parse(source);
-  if (!url) return source;
+  if (!url || !HTTP.has(url.protocol)) return 'the address of the image';
   if (url.password) url.password = '***';
-  return url.href;
+  const hasQuery = url.search !== '';
+  url.search = '';
+  return hasQuery ? `${url.href}?…` : url.href;
+}
+
+/** Where a Location leads, if we follow it. */
+function redirected(from: URL, location: string): URL {
+  const next = URL.parse(location, from);
+  if (!next || !HTTP.has(next.protocol)) {
+    throw new KindlingError('KND_IMAGE_REDIRECT', `${from.host} redirects to what is no http address`);
+  }
+  if (from.protocol === 'https:' && next.protocol !== 'https:') {
+    throw new KindlingError(
+      'KND_IMAGE_REDIRECT',
+      `${from.host} redirects from https to ${redact(next.href)}`,
+    );
+  }
+  // a Location with the whole address does not repeat the login; curl keeps it for the same host too
+  if (next.origin === from.origin && !next.username) {
+    next.username = from.username;
+    next.password = from.password;
+  }
+  return next;
 }
 
 function parseUrl(source: string): URL {
   const url = URL.parse(source);
-  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+  if (!url || !HTTP.has(url.protocol)) {
     throw new KindlingError('KND_USAGE', `${redact(source)} is not an http or https address`);
   }
   return url;

@@ -1,11 +1,14 @@
 import { BlockList, isIP } from 'node:net';
+import { KindlingError } from '../../../protocol/error.ts';
 import type { Transport } from '../interface.ts';
 
 /** The proxy to use for an address, by the rules of HTTP_PROXY, HTTPS_PROXY and NO_PROXY (names, suffixes, CIDR). */
 export function proxyFor(url: URL, transport: Transport): URL | undefined {
   const proxy = url.protocol === 'https:' ? transport.httpsProxy : transport.httpProxy;
   if (!proxy || bypasses(url, transport.noProxy ?? '')) return undefined;
-  return new URL(proxy.includes('://') ? proxy : `http://${proxy}`);
+  const found = URL.parse(proxy.includes('://') ? proxy : `http://${proxy}`);
+  if (found && /^https?:$/.test(found.protocol)) return found;
+  throw new KindlingError('KND_USAGE', `the proxy for ${url.host} is neither an http nor an https address`);
 }
 
 function bypasses(url: URL, noProxy: string): boolean {
@@ -23,7 +26,8 @@ function matches(entry: string, host: string, port: string): boolean {
   const family = isIP(host);
   const [network, bits] = entry.split('/');
   if (bits !== undefined && network !== undefined) {
-    if (family === 0 || isIP(network) !== family) return false;
+    const isRange = /^\d+$/.test(bits) && Number(bits) <= (family === 6 ? 128 : 32);
+    if (family === 0 || isIP(network) !== family || !isRange) return false;
     const list = new BlockList();
     list.addSubnet(network, Number(bits), family === 6 ? 'ipv6' : 'ipv4');
     return list.check(host, family === 6 ? 'ipv6' : 'ipv4');

@@ -1,3 +1,5 @@
+import { KindlingError } from '../../../protocol/error.ts';
+
 /** Status line and headers of one response; header names in lower case, repeated ones joined with commas. */
 export interface ResponseHead {
   status: number;
@@ -83,14 +85,16 @@ export class ResponseParser {
       this.#startBody(head);
       return;
     }
-    const line = this.#line.trim();
+    const line = this.#line.replace(/\r?\n$/, '');
     this.#line = '';
     if (this.#state === 'chunk-size') {
-      const size = /^[0-9a-fA-F]+/.exec(line);
-      if (!size) throw new Error(`bad chunk size "${line.slice(0, 20)}"`);
-      this.#left = Number.parseInt(size[0], 16);
+      const size = /^([0-9a-f]+)\s*(;.*)?$/i.exec(line)?.[1] ?? '';
+      this.#left = Number.parseInt(size, 16);
+      if (!Number.isSafeInteger(this.#left)) throw new Error(`bad chunk size "${line.slice(0, 20)}"`);
       this.#state = this.#left === 0 ? 'trailer' : 'chunk-data';
     } else if (this.#state === 'chunk-end') {
+      // bytes the chunk's size did not count: to skip them would leave a hole in the image
+      if (line !== '') throw new Error('a chunk is longer than its size says');
       this.#state = 'chunk-size';
     } else if (this.#state === 'trailer' && line === '') {
       this.#state = 'done';
@@ -99,17 +103,14 @@ export class ResponseParser {
 
   #startBody(head: ResponseHead): void {
     const { headers, status } = head;
+    const length = contentLength(headers);
     this.canKeepAlive = !/\bclose\b/i.test(headers['connection'] ?? '');
     this.#sink = this.#onHead(head);
     if (this.#isHead || status === 204 || status === 304) {
       this.#state = 'done';
     } else if (/\bchunked\b/i.test(headers['transfer-encoding'] ?? '')) {
       this.#state = 'chunk-size';
-    } else if (headers['content-length'] !== undefined) {
-      const length = Number(headers['content-length']);
-      if (!Number.isSafeInteger(length) || length < 0) {
-        throw new Error(`bad Content-Length "${headers['content-length']}"`);
-      }
+    } else if (length !== undefined) {
       this.#left = length;
       this.#state = length === 0 ? 'done' : 'length';
     } else {
@@ -117,6 +118,18 @@ export class ResponseParser {
       this.#state = 'until-close';
     }
   }
+}
+
+/** RFC 9110 8.6: the same value may be repeated; anything else that is not one number is a wrong length. */
+export function contentLength(headers: ResponseHead['headers']): number | undefined {
+  const text = headers['content-length'];
+  if (text === undefined || headers['transfer-encoding'] !== undefined) return undefined;
+  const [value = '', ...others] = text.split(/\s*,\s*/);
+  const length = Number(value);
+  if (/^\d+$/.test(value) && Number.isSafeInteger(length) && others.every((other) => other === value)) {
+    return length;
+  }
+  throw new KindlingError('KND_IMAGE_LENGTH', `the server sent Content-Length "${text.slice(0, 40)}"`);
 }
 
 function parseHead(text: string): ResponseHead {

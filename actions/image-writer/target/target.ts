@@ -168,6 +168,15 @@ export function readRange(target: Target, into: Buffer, position: number, length
   return into.subarray(0, done);
 }
 
+/** The same from a disk that may have places which cannot be read any more: what is there then counts as nothing. */
+export function tryReadRange(target: Target, into: Buffer, position: number, length: number): Buffer {
+  try {
+    return readRange(target, into, position, length);
+  } catch {
+    return into.subarray(0, 0);
+  }
+}
+
 /** Everything written is on the medium when this returns. */
 export function syncTarget(target: Target): void {
   try {

@@ -1,13 +1,30 @@
 import { execFileSync } from 'node:child_process';
-import { generateKeyPairSync } from 'node:crypto';
+import { createHash, generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { request as forward } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type WriteImageRequest, writeImage } from '../../../actions/image-writer/index.ts';
+import { encodeJournal } from '../../../actions/image-writer/chunks/journal.ts';
+import {
+  type WriteImageRequest,
+  type WriteProgress,
+  writeImage,
+} from '../../../actions/image-writer/index.ts';
 import { indexImage } from '../../../orchestrator-stub/images/index-image.ts';
+import { issueCertificate } from '../../../orchestrator-stub/site/issue-certificate.ts';
 import type { KindlingError } from '../../../protocol/error.ts';
-import { decodeManifest, type ImageManifest, signManifest } from '../../../protocol/image-manifest.ts';
+import {
+  decodeManifest,
+  encodeManifest,
+  type ImageManifest,
+  signManifest,
+} from '../../../protocol/image-manifest.ts';
 import { type ImageServer, type ServedFile, startImageServer } from './image-server.ts';
 import { makeDiskImage, seededRandom } from './test-image.ts';
 
@@ -56,19 +73,20 @@ interface Case {
 }
 
 /** Serves an image and its manifest, writes it onto a disk, and gives what is there then. */
-async function write({ disk = Buffer.alloc(RAW.length, 0xaa), request = {}, ...files }: Case) {
+async function write(
+  { disk = Buffer.alloc(RAW.length, 0xaa), request = {}, ...files }: Case,
+  onProgress: (progress: WriteProgress) => void = () => {},
+) {
   serial += 1;
   const path = `/${serial}.zst`;
   server.files.set(path, { bytes: files.blob ?? blob, ...files.served });
   server.files.set(`${path}.manifest`, { bytes: Buffer.from(files.manifest ?? manifestText) });
   const target = join(folder, `${serial}.disk`);
   writeFileSync(target, disk);
-  const outcome = await writeImage({
-    sources: [`${server.url}${path}`],
-    target,
-    retry: { windowMs: 900 },
-    ...request,
-  }).then(
+  const outcome = await writeImage(
+    { sources: [`${server.url}${path}`], target, retry: { windowMs: 900 }, ...request },
+    { onProgress },
+  ).then(
     (result) => ({ result, error: undefined }),
     (error: KindlingError) => ({ result: undefined, error }),
   );
@@ -295,6 +313,206 @@ describe('the manifest', () => {
   });
 });
 
+describe('what the request expects of a chunked image', () => {
+  const trustedKeys = [trusted];
+  const unsigned = () => manifestText.slice(0, manifestText.indexOf('\nsignature ') + 1);
+
+  test.each([
+    ['a length of the file', { length: 5 }, 'KND_IMAGE_LENGTH'],
+    ['a raw length', { rawLength: 5 }, 'KND_IMAGE_LENGTH'],
+    ['a SHA-256 of the file', { sha256: '0'.repeat(64) }, 'KND_IMAGE_HASH'],
+    ['a SHA-256 of the raw image', { rawSha256: '0'.repeat(64) }, 'KND_IMAGE_HASH'],
+    ['that it is not compressed', { compressed: false }, 'KND_IMAGE_CONTRADICTION'],
+    ['another format', { format: 'gz' }, 'KND_IMAGE_CONTRADICTION'],
+  ] as const)('%s, and it is not so: told before the disk is touched', async (_, expected, code) => {
+    const { error, disk } = await write({ request: { expected, chunks: { trustedKeys } } });
+    expect(error?.code).toBe(code);
+    expect(disk.every((byte) => byte === 0xaa)).toBe(true);
+  });
+
+  test('a SHA-512, which a manifest does not have: the plain way checks it', async () => {
+    const sha512 = createHash('sha512').update(blob).digest('hex');
+    const good = await write({ request: { expected: { sha512 }, chunks: { trustedKeys } } });
+    expect(good.result?.format).toBe('zst');
+    const bad = await write({ request: { expected: { sha512: '0'.repeat(128) }, chunks: { trustedKeys } } });
+    expect(bad.error?.code).toBe('KND_IMAGE_HASH');
+    expectUnbootable(bad.disk);
+    const delta = { trustedKeys, mode: 'delta' } as const;
+    expect((await write({ request: { expected: { sha512 }, chunks: delta } })).error?.code).toBe(
+      'KND_IMAGE_SIGNATURE',
+    );
+  });
+
+  test('a key: an unsigned manifest is refused untouched, even if its root is the right one', async () => {
+    for (const manifestRoot of [{}, { manifestRoot: manifest.root }]) {
+      const { error, disk } = await write({
+        manifest: unsigned(),
+        request: { chunks: { trustedKeys, ...manifestRoot } },
+      });
+      expect(error?.code).toBe('KND_IMAGE_SIGNATURE');
+      expect(error?.message).toContain('not signed');
+      expect(disk.every((byte) => byte === 0xaa)).toBe(true);
+    }
+  });
+
+  test('a root alone vouches for an unsigned manifest', async () => {
+    const chunks = { manifestRoot: manifest.root };
+    const { result } = await write({ manifest: unsigned(), request: { chunks } });
+    expect(result?.format).toBe('chunked');
+  });
+});
+
+test('a manifest whose server fails at first is waited for when it is needed', async () => {
+  let failures = 2;
+  server.files.set('/late.zst', { bytes: blob });
+  server.files.set('/late.zst.manifest', {
+    bytes: Buffer.from(manifestText),
+    handle: (_, response) => {
+      failures -= 1;
+      if (failures >= 0) response.writeHead(503).end('busy');
+      return failures >= 0;
+    },
+  });
+  const { result, error } = await write({
+    request: {
+      sources: [`${server.url}/late.zst`],
+      retry: { windowMs: 20_000 },
+      chunks: { manifestRoot: manifest.root },
+    },
+  });
+  expect(error).toBeUndefined();
+  expect(result?.format).toBe('chunked');
+});
+
+test('a server without ranges gives the plain file, which the signed manifest vouches for', async () => {
+  const chunks = { trustedKeys: [trusted] };
+  const expected = { signers: [trusted] };
+  const good = await write({ served: { hasRanges: false }, request: { chunks, expected } });
+  expect(good.error).toBeUndefined();
+  expect(good.result?.format).toBe('zst');
+  expect(good.disk.equals(RAW)).toBe(true);
+  const other = zstdCompressSync(RAW);
+  const bytes = Buffer.concat([other, Buffer.alloc(Math.max(0, blob.length - other.length))]);
+  const bad = await write({
+    blob: bytes.subarray(0, blob.length),
+    served: { hasRanges: false },
+    request: { chunks },
+  });
+  expect(bad.error).toBeDefined();
+  expectUnbootable(bad.disk);
+  const forced = await write({ served: { hasRanges: false }, request: { chunks: { use: 'require' } } });
+  expect(forced.error?.code).toBe('KND_IMAGE_NEEDS_RANGES');
+  expect(forced.disk.every((byte) => byte === 0xaa)).toBe(true);
+});
+
+test('over TLS every thread believes whom the process believes', async () => {
+  const { certificate, key } = await issueCertificate({
+    subject: 'CN=images',
+    days: 1,
+    keyBits: 2048,
+    purpose: 'server',
+    names: ['127.0.0.1'],
+  });
+  await using secure = createTlsServer({ cert: certificate, key }, (request, response) => {
+    forward(
+      { port: Number(new URL(server.url).port), path: request.url, headers: request.headers },
+      (answer) => {
+        response.writeHead(answer.statusCode ?? 500, answer.headers);
+        answer.pipe(response);
+      },
+    ).end();
+  }).listen(0, '127.0.0.1');
+  await once(secure, 'listening');
+  server.files.set('/tls.zst', { bytes: blob });
+  server.files.set('/tls.zst.manifest', { bytes: Buffer.from(manifestText) });
+  const sources = [`https://127.0.0.1:${(secure.address() as AddressInfo).port}/tls.zst`];
+  const before = getCACertificates('default');
+  setDefaultCACertificates([...before, certificate]);
+  const { error, result } = await write({ request: { sources } });
+  setDefaultCACertificates(before);
+  secure.closeAllConnections();
+  expect(error).toBeUndefined();
+  expect(result?.format).toBe('chunked');
+});
+
+test('a container that was indexed instead of a raw image is refused untouched', async () => {
+  const container = Buffer.from(RAW);
+  Buffer.from('QFI\xfb', 'latin1').copy(container);
+  serial += 1;
+  const path = join(folder, `container-${serial}`);
+  writeFileSync(path, container);
+  await expect(indexImage(path, `${path}.zst`)).rejects.toMatchObject({ code: 'KND_IMAGE_CONTRADICTION' });
+  // as an older version would have made it
+  const { gpt: _, ...facts } = manifest;
+  const frame = zstdCompressSync(container.subarray(0, CHUNK));
+  const hex = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+  const first = {
+    index: 0,
+    offset: 0,
+    length: frame.length,
+    storedSha256: hex(frame),
+    rawSha256: hex(container.subarray(0, CHUNK)),
+  };
+  const forged = encodeManifest({ ...facts, blobSize: frame.length }, [first]);
+  const { error, disk } = await write({ blob: frame, manifest: forged });
+  expect(error?.code).toBe('KND_IMAGE_UNSUPPORTED');
+  expect(disk.every((byte) => byte === 0xaa)).toBe(true);
+});
+
+describe('the journal on the disk', () => {
+  const SLOT = 256 * 1024;
+  /** A disk whose journal says that everything of this image is there. */
+  function withJournal(root: string, change: (record: Buffer) => void = () => {}): Buffer {
+    const disk = Buffer.alloc(RAW.length, 0xaa);
+    const record = disk.subarray(SLOT, SLOT + 4096);
+    encodeJournal(record, root, 9, 64, Buffer.alloc(8, 0xff));
+    change(record);
+    return disk;
+  }
+  test.each([
+    [
+      'of this image, on a disk that holds none of it (another disk, in the same place)',
+      () => withJournal(manifest.root),
+    ],
+    ['of another image', () => withJournal('cd'.repeat(32))],
+    ['with a flipped bit', () => withJournal(manifest.root, (record) => record.writeUInt8(0x0f, 50))],
+    ['that is nothing but its magic', () => withJournal(manifest.root, (record) => record.fill(0xff, 8))],
+  ])('%s costs time, never a wrong disk', async (_, disk) => {
+    const { result, disk: after } = await write({ disk: disk() });
+    expect(after.equals(RAW)).toBe(true);
+    expect(result?.chunks?.kept).toBe(0);
+  });
+});
+
+test('what is read back is not counted as kept, and progress only goes forward', async () => {
+  const seen: WriteProgress[] = [];
+  const { result } = await write({ request: { readBack: 'all' } }, (progress) => seen.push(progress));
+  expect(result?.chunks?.kept).toBe(0);
+  const percents = seen.map(({ percent }) => percent ?? 0);
+  expect(percents).toEqual(percents.toSorted((a, b) => a - b));
+  expect(seen.at(-1)).toMatchObject({ percent: 100, phase: 'done' });
+});
+
+test('a server that is away is named while it is waited for', async () => {
+  const seen: WriteProgress[] = [];
+  let requests = 0;
+  const handle: ServedFile['handle'] = (_, response) => {
+    requests += 1;
+    const isAway = requests > 1 && requests < 9;
+    if (isAway) response.writeHead(503).end();
+    return isAway;
+  };
+  const { result, disk } = await write(
+    { served: { handle }, request: { retry: { windowMs: 60_000 } } },
+    (progress) => seen.push(progress),
+  );
+  expect(disk.equals(RAW)).toBe(true);
+  expect(result?.resumes).toBeGreaterThan(0);
+  expect(seen.map(({ waitingFor }) => waitingFor).join('\n')).toMatch(
+    /since \d+ s \(chunk \d+: .* answered 503\)/,
+  );
+});
+
 describe('delta and repair', () => {
   /** Overwrites `count` places of 4 KiB, each in a chunk of its own, away from the first chunk. */
   function change(image: Buffer, count: number): { changed: Buffer; chunks: number[] } {
@@ -327,7 +545,12 @@ describe('delta and repair', () => {
   });
 
   test('a repair of an intact disk does not write at all', async () => {
-    const { result, disk, ranges } = await write({ disk: RAW, request: { chunks: { mode: 'repair' } } });
+    const seen: WriteProgress[] = [];
+    const { result, disk, ranges } = await write(
+      { disk: RAW, request: { chunks: { mode: 'repair' } } },
+      (progress) => seen.push(progress),
+    );
+    expect(seen.at(-1)?.percent).toBe(100);
     expect(disk.equals(RAW)).toBe(true);
     expect(result).toMatchObject({ bytesFetched: 0, bytesWritten: 0 });
     expect(ranges).toEqual([]);

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { decodeJournal, encodeJournal } from '../../../actions/image-writer/chunks/journal.ts';
 import { rankOwners } from '../../../actions/image-writer/chunks/neighbours/rank.ts';
 import { endsProperly } from '../../../actions/image-writer/external-decompressor.ts';
+import { redact } from '../../../actions/image-writer/http/get.ts';
 import { proxyFor } from '../../../actions/image-writer/http/proxy.ts';
 import {
   closingLine,
@@ -53,6 +54,24 @@ describe('progress', () => {
     expect(percent({ share: undefined })).toBeUndefined();
   });
 
+  test.each(['none', 'sample', 'all'] as const)('only goes forward when %s is read back', (readBack) => {
+    const steps: Partial<ProgressSample>[] = [
+      { phase: 'checking', share: 0.01 },
+      { phase: 'writing', share: 0.5 },
+      { phase: 'writing', share: 1 },
+      { phase: 'verifying', share: 1, verified: 0 },
+      { phase: 'verifying', share: 1, verified: 1 },
+      { phase: 'syncing', share: 1, verified: 1 },
+      { phase: 'done', share: 1, verified: 1 },
+    ];
+    const percents = steps.map(
+      (step) => describeProgress(sample({ ...step, readBack }), sample({}), 1000, 5000).percent ?? 0,
+    );
+    expect(percents).toEqual(percents.toSorted((a, b) => a - b));
+    expect(percents.at(-1)).toBe(100);
+    expect(percents.at(-2)).toBeLessThan(100);
+  });
+
   test('ends with one line', () => {
     expect(closingLine(3.9 * 2 ** 30, 21, 'network')).toBe(
       '3.9 GiB in 21 s, 199 MB/s; limited by the network',
@@ -78,6 +97,19 @@ describe('the proxy', () => {
   ])('for %s is %s', (url, host) => {
     expect(proxyFor(new URL(url), transport)?.host).toBe(host);
   });
+  test('that is no http address is told, and a range that is none matches nobody', () => {
+    const find = (httpProxy: string, noProxy = '') =>
+      proxyFor(new URL('http://10.1.2.3/x'), { httpProxy, noProxy });
+    expect(() => find('socks5://proxy:1080')).toThrow(expect.objectContaining({ code: 'KND_USAGE' }));
+    expect(() => find('http://:::')).toThrow(expect.objectContaining({ code: 'KND_USAGE' }));
+    expect(find('https://proxy:3129', '10.0.0.0/99, 10.0.0.0/x')?.protocol).toBe('https:');
+  });
+});
+
+test('addresses in messages have neither password nor query', () => {
+  expect(redact('https://user:secret@images.test/disk.zst?X-Amz-Signature=key#x')).not.toMatch(/secret|key/);
+  expect(redact('http://images.test/disk.zst')).toBe('http://images.test/disk.zst');
+  expect(redact('user:secret@images')).not.toContain('secret');
 });
 
 describe('the journal', () => {

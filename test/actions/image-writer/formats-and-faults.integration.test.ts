@@ -1,12 +1,18 @@
-import { createHash } from 'node:crypto';
+import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ImageFormat, type WriteImageRequest, writeImage } from '../../../actions/image-writer/index.ts';
+import {
+  type ImageFormat,
+  type WriteImageRequest,
+  type WriteProgress,
+  writeImage,
+} from '../../../actions/image-writer/index.ts';
 import type { KindlingError } from '../../../protocol/error.ts';
+import { imageSignatureText } from '../../../protocol/image-signature.ts';
 import { type ImageServer, type ServedFile, startImageServer } from './image-server.ts';
-import { convertToQcow2, encodeImage, makeDiskImage } from './test-image.ts';
+import { convertToQcow2, encodeFirstMember, encodeImage, makeDiskImage } from './test-image.ts';
 
 const MIB = 1024 * 1024;
 const RAW = makeDiskImage(9 * MIB + 512 * 8);
@@ -106,6 +112,12 @@ describe.concurrent.each(FORMATS)('a %s image', (format) => {
       'KND_IMAGE_LENGTH',
     ],
     [
+      'a length header that promises too little',
+      { fault: { kind: 'length', announced: file.length - 70_000 } }, // more than a qcow2 cluster
+      'KND_IMAGE_TRUNCATED',
+    ],
+    ['a length header that is no number', { headers: { 'content-length': '12, 13' } }, 'KND_IMAGE_LENGTH'],
+    [
       'a connection that drips',
       { fault: { kind: 'drip', at: half } },
       'KND_IMAGE_STALLED',
@@ -139,6 +151,40 @@ describe.concurrent.each(FORMATS)('a %s image', (format) => {
     expect(error?.code).toBe('KND_IMAGE_TOO_LARGE');
     expect(disk.every((byte) => byte === 0xaa)).toBe(true);
   });
+});
+
+describe.concurrent.each(['gz', 'bz2', 'xz', 'zst'] as const)('a %s image of several members', (format) => {
+  test('that ends after the first of them is truncated, though every member is whole', async () => {
+    const first = encodeFirstMember(RAW, format);
+    expect(fileOf(format).subarray(0, first.length).equals(first)).toBe(true);
+    const { error, disk } = await write({ bytes: first });
+    expect(error?.code).toBe('KND_IMAGE_TRUNCATED');
+    expectUnbootable(disk);
+  });
+
+  test('with something behind the last of them is damaged', async () => {
+    const { error, disk } = await write({
+      bytes: Buffer.concat([fileOf(format), Buffer.from('<html>'.repeat(50))]),
+    });
+    expect(error?.code).toBe('KND_IMAGE_CORRUPT');
+    expectUnbootableOrUntouched(disk);
+  });
+});
+
+test('an ISO without a partition table that is cut off is truncated, and too small a disk is found first', async () => {
+  const plain = Buffer.from(ISO);
+  plain.fill(0, 0, 32_768);
+  plain.fill(0, plain.length - 64 * 1024);
+  plain.writeUInt32LE(plain.length / 2048, 32_768 + 80);
+  plain.writeUInt16LE(2048, 32_768 + 128);
+  const whole = await write({ bytes: plain });
+  expect(whole.result?.format).toBe('iso');
+  expect(whole.disk.equals(plain)).toBe(true);
+  const cut = await write({ bytes: plain.subarray(0, 5 * MIB) });
+  expect(cut.error?.code).toBe('KND_IMAGE_TRUNCATED');
+  const small = await write({ bytes: encodeImage(plain, 'gz') }, {}, RAW.length - 4096);
+  expect(small.error?.code).toBe('KND_IMAGE_TOO_LARGE');
+  expect(small.disk.every((byte) => byte === 0xaa)).toBe(true);
 });
 
 /** A fault that shows before the first MiB is decoded leaves the disk as it was; any other leaves it unbootable. */
@@ -176,6 +222,76 @@ describe.concurrent('verification', () => {
     const { error, disk } = await write({ bytes: fileOf(format) }, { expected });
     expect(error?.code).toBe('KND_IMAGE_CONTRADICTION');
     expect(disk.every((byte) => byte === 0xaa)).toBe(true);
+  });
+
+  test('a page that a portal sends instead of the image never reaches the disk', async () => {
+    const page = Buffer.from('<!doctype html><title>Please log in</title>'.repeat(100));
+    const { error, disk } = await write({ bytes: page, headers: { 'content-type': 'text/html' } });
+    expect(error?.code).toBe('KND_IMAGE_CONTRADICTION');
+    expect(error?.message).toContain('text/html');
+    expect(disk.every((byte) => byte === 0xaa)).toBe(true);
+  });
+
+  test('a name that the bytes contradict is told before anything is written; the query does not count', async () => {
+    for (const [name, code] of [
+      ['/named.xz?as=.zst', 'KND_IMAGE_CONTRADICTION'],
+      ['/named.zst?as=.xz', undefined],
+    ] as const) {
+      server.files.set(name.split('?')[0] ?? '', { bytes: fileOf('zst') });
+      const { error, disk } = await write({ bytes: RAW }, { sources: [`${server.url}${name}`] });
+      expect(error?.code).toBe(code);
+      expect(disk.equals(code ? Buffer.alloc(RAW.length, 0xaa) : RAW)).toBe(true);
+    }
+  });
+
+  test('a raw length that does not fit the disk is found before anything is written', async () => {
+    const noTable = Buffer.from(RAW);
+    noTable.fill(0, 0, MIB);
+    const bytes = encodeImage(noTable, 'zst');
+    const { error, disk } = await write(
+      { bytes },
+      { expected: { rawLength: RAW.length } },
+      RAW.length - 4096,
+    );
+    expect(error?.code).toBe('KND_IMAGE_TOO_LARGE');
+    expect(disk.every((byte) => byte === 0xaa)).toBe(true);
+  });
+
+  test('compressed data without any end, and without a table that says how much there is, is refused', async () => {
+    const noTable = Buffer.from(RAW);
+    noTable.fill(0, 0, MIB);
+    const endless = (bytes: Buffer): ServedFile => ({
+      bytes,
+      handle: (_, response) => {
+        response.useChunkedEncodingByDefault = false;
+        response.writeHead(200, { connection: 'close' }).end(bytes);
+        return true;
+      },
+    });
+    const first = encodeFirstMember(noTable, 'gz');
+    expect((await write(endless(first))).error?.code).toBe('KND_IMAGE_LENGTH');
+    expect((await write(endless(fileOf('gz')))).disk.equals(RAW)).toBe(true);
+  });
+
+  test.each([
+    ['features nobody knows', (file: Buffer) => file.writeUInt8(0x80, 72), 'KND_IMAGE_UNSUPPORTED'],
+    ['a table beyond its end', (file: Buffer) => file.writeUInt8(0x7f, 43), 'KND_IMAGE_TRUNCATED'],
+  ] as const)('qcow2 with %s is refused untouched', async (_, change, code) => {
+    const bytes = Buffer.from(fileOf('qcow2'));
+    change(bytes);
+    const { error, disk } = await write({ bytes });
+    expect(error?.code).toBe(code);
+    expect(disk.every((byte) => byte === 0xaa)).toBe(true);
+  });
+
+  test('qcow2 with clusters of every size: those that share a page are refused, the others are right', async () => {
+    for (const size of ['512', '2048', '4096', '2M']) {
+      const { error, disk } = await write({
+        bytes: convertToQcow2(RAW, ['-c', '-o', `cluster_size=${size}`]),
+      });
+      expect(error?.code, size).toBe(size === '512' || size === '2048' ? 'KND_IMAGE_UNSUPPORTED' : undefined);
+      if (!error) expect(disk.equals(RAW), size).toBe(true);
+    }
   });
 
   test('a Content-Encoding the bytes do not have is a contradiction', async () => {
@@ -230,6 +346,78 @@ describe.concurrent('verification', () => {
   });
 });
 
+describe.concurrent('a signature', () => {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
+  const pem = (key: KeyObject) => String(key.export({ type: 'spki', format: 'pem' }));
+  const signers = [pem(publicKey)];
+  const signature = (bytes: Buffer, key = privateKey) =>
+    Buffer.from(sign(null, Buffer.from(imageSignatureText(sha256(bytes))), key).toString('base64'));
+  const signed = async (
+    name: string,
+    file: ServedFile | undefined,
+    request: Partial<WriteImageRequest> = {},
+  ) => {
+    server.files.set(`/${name}`, { bytes: fileOf('zst') });
+    if (file) server.files.set(`/${name}.sig`, file);
+    return write({ bytes: RAW }, { sources: [`${server.url}/${name}`], expected: { signers }, ...request });
+  };
+
+  test('by a trusted key is enough; its server may fail at first', async () => {
+    let failures = 2;
+    const { error, disk } = await signed(
+      'late.zst',
+      {
+        bytes: signature(fileOf('zst')),
+        handle: (_, response) => {
+          failures -= 1;
+          if (failures >= 0) response.writeHead(503).end('busy');
+          return failures >= 0;
+        },
+      },
+      { retry: { windowMs: 20_000 } },
+    );
+    expect(error).toBeUndefined();
+    expect(disk.equals(RAW)).toBe(true);
+  });
+
+  test('that is missing is found before anything is written', async () => {
+    const { error, disk } = await signed('unsigned.zst', undefined);
+    expect(error?.code).toBe('KND_IMAGE_SIGNATURE');
+    expect(disk.every((byte) => byte === 0xaa)).toBe(true);
+  });
+
+  test('of another file, or by another key, leaves nothing bootable', async () => {
+    const stranger = generateKeyPairSync('ed25519').privateKey;
+    for (const [name, bytes] of [
+      ['other-file.zst', signature(RAW)],
+      ['other-key.zst', signature(fileOf('zst'), stranger)],
+      ['noise.zst', Buffer.from('no signature')],
+    ] as const) {
+      const { error, disk } = await signed(name, { bytes });
+      expect(error?.code, name).toBe('KND_IMAGE_SIGNATURE');
+      expectUnbootable(disk);
+    }
+  });
+});
+
+test('progress never goes back, has its figures, and ends with 100 after the read-back', async () => {
+  const bytes = encodeImage(makeDiskImage(160 * MIB, 5), 'zst');
+  server.files.set('/progress', { bytes });
+  const target = join(folder, 'progress.disk');
+  writeFileSync(target, Buffer.alloc(160 * MIB, 0xaa));
+  const seen: WriteProgress[] = [];
+  await writeImage(
+    { sources: [`${server.url}/progress`], target, readBack: 'all' },
+    { onProgress: (progress) => seen.push(progress) },
+  );
+  rmSync(target);
+  const percents = seen.map(({ percent }) => percent ?? 0);
+  expect(percents).toEqual(percents.toSorted((a, b) => a - b));
+  expect(percents.at(-1)).toBe(100);
+  expect(seen.map(({ phase }) => phase)).toContain('syncing');
+  expect(seen.at(-1)).toMatchObject({ phase: 'done', bytesFetched: bytes.length, bytesRaw: 160 * MIB });
+});
+
 describe('a target larger than the image', () => {
   test('gets its backup table at its end, and the primary names it', async () => {
     const size = RAW.length + 5 * MIB;
@@ -254,6 +442,191 @@ describe.concurrent('the way to the image', () => {
     );
     expect(disk.equals(RAW)).toBe(true);
     expect(result?.source).toBe(`${server.url}/good`);
+  });
+
+  test('a mirror that has an older file, or none, does not stop the others, even if nothing is tried twice', async () => {
+    server.files.set('/stale', { bytes: RAW.subarray(0, RAW.length - 4096) });
+    server.files.set('/fresh', { bytes: RAW });
+    const { disk, error } = await write(
+      { bytes: RAW },
+      {
+        sources: ['/stale', '/none', '/fresh'].map((path) => `${server.url}${path}`),
+        expected: { length: RAW.length },
+        retry: { isEnabled: false },
+      },
+    );
+    expect(error).toBeUndefined();
+    expect(disk.equals(RAW)).toBe(true);
+  });
+
+  test('a file without a tag that has another date after a cut has changed', async () => {
+    let visits = 0;
+    const startedAt = performance.now();
+    const { error } = await write(
+      {
+        bytes: RAW,
+        handle: (request, response) => {
+          visits += 1;
+          const start = Number(/bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0);
+          response.writeHead(start > 0 ? 206 : 200, {
+            'accept-ranges': 'bytes',
+            'last-modified': `Mon, 16 Nov 2026 10:00:0${Math.min(visits, 9)} GMT`,
+            'content-length': RAW.length - start,
+            ...(start > 0 ? { 'content-range': `bytes ${start}-${RAW.length - 1}/${RAW.length}` } : {}),
+          });
+          response.write(RAW.subarray(start, start + MIB), () => response.destroy());
+          return true;
+        },
+      },
+      { retry: { windowMs: 60_000 } },
+    );
+    expect(error?.code).toBe('KND_IMAGE_CHANGED');
+    expect(performance.now() - startedAt).toBeLessThan(20_000);
+  });
+
+  test('a server that announces ranges and starts again all the same is believed by its tag', async () => {
+    let visits = 0;
+    const { result, disk } = await write(
+      {
+        bytes: RAW,
+        handle: (_, response) => {
+          visits += 1;
+          const head = { etag: '"strong"', 'accept-ranges': 'bytes', 'content-length': RAW.length };
+          response.writeHead(200, head);
+          if (visits === 1) response.write(RAW.subarray(0, 3 * MIB), () => response.destroy());
+          else response.end(RAW);
+          return true;
+        },
+      },
+      { retry: { windowMs: 20_000 } },
+    );
+    expect(result?.resumes).toBe(1);
+    expect(disk.equals(RAW)).toBe(true);
+  });
+
+  test('chunked transfer that is cut after the last byte is whole when the server says so', async () => {
+    const { error, disk } = await write(
+      {
+        bytes: RAW,
+        handle: (request, response) => {
+          if (request.headers.range) return false;
+          response.writeHead(200, { 'accept-ranges': 'bytes' });
+          response.write(RAW, () => setTimeout(() => response.destroy(), 100));
+          return true;
+        },
+      },
+      { retry: { windowMs: 20_000 } },
+    );
+    expect(error).toBeUndefined();
+    expect(disk.equals(RAW)).toBe(true);
+  });
+
+  test('chunked transfer whose chunks are longer than they say goes on from the last good byte', async () => {
+    const { error, disk } = await write(
+      {
+        bytes: RAW,
+        handle: (request, response) => {
+          if (request.headers.range) return false;
+          const size = (MIB - 7).toString(16);
+          response.socket?.end(
+            Buffer.concat([
+              Buffer.from(
+                `HTTP/1.1 200 OK\r\naccept-ranges: bytes\r\ntransfer-encoding: chunked\r\n\r\n${size}\r\n`,
+              ),
+              RAW.subarray(0, MIB),
+              Buffer.from('\r\n0\r\n\r\n'),
+            ]),
+          );
+          return true;
+        },
+      },
+      { retry: { windowMs: 20_000 } },
+    );
+    expect(error).toBeUndefined();
+    expect(disk.equals(RAW)).toBe(true);
+  });
+
+  test('a redirect in the middle, to another host that has the same file, is followed', async () => {
+    await using other = await startImageServer({ '/moved': { bytes: RAW } });
+    let visits = 0;
+    const { result, disk } = await write(
+      {
+        bytes: RAW,
+        handle: (_, response) => {
+          visits += 1;
+          if (visits === 1) {
+            const etag = `"${createHash('md5').update(RAW).digest('hex')}"`;
+            response.writeHead(200, { etag, 'accept-ranges': 'bytes', 'content-length': RAW.length });
+            response.write(RAW.subarray(0, 3 * MIB), () => response.destroy());
+          } else {
+            response.writeHead(307, { location: `${other.url}/moved` }).end();
+          }
+          return true;
+        },
+      },
+      { retry: { windowMs: 20_000 } },
+    );
+    expect(disk.equals(RAW)).toBe(true);
+    expect(result?.resumes).toBe(1);
+    expect(other.requests.some((line) => line.startsWith('/moved bytes='))).toBe(true);
+  });
+
+  test('credentials stay with the host they were given for', async () => {
+    const seen: string[] = [];
+    const note =
+      (name: string): NonNullable<ServedFile['handle']> =>
+      (request) => {
+        seen.push(
+          `${name} ${request.headers.authorization ?? 'none'} ${request.headers['x-site'] ?? 'none'}`,
+        );
+        return false;
+      };
+    await using other = await startImageServer({ '/elsewhere': { bytes: RAW, handle: note('elsewhere') } });
+    server.files.set('/here-again', {
+      bytes: RAW,
+      handle: (request, response) => {
+        note('again')(request, response);
+        response.writeHead(302, { location: `${other.url}/elsewhere` }).end();
+        return true;
+      },
+    });
+    server.files.set('/with-login', {
+      bytes: RAW,
+      handle: (request, response) => {
+        note('first')(request, response);
+        response.writeHead(302, { location: `${server.url}/here-again` }).end();
+        return true;
+      },
+    });
+    const login = `${server.url}/with-login`.replace('://', '://user:secret@');
+    const { disk } = await write(
+      { bytes: RAW },
+      { sources: [login], transport: { headers: { 'x-site': 'berlin' } } },
+    );
+    const basic = `Basic ${Buffer.from('user:secret').toString('base64')}`;
+    expect(disk.equals(RAW)).toBe(true);
+    expect(seen).toEqual([`first ${basic} berlin`, `again ${basic} berlin`, 'elsewhere none none']);
+  });
+
+  test.each(['ftp://files.test/disk', 'http://[', 'file:///etc/passwd'])(
+    'a redirect to %s is refused as one',
+    async (location) => {
+      const { error } = await write({
+        bytes: RAW,
+        handle: (_, response) => {
+          response.writeHead(302, { location }).end();
+          return true;
+        },
+      });
+      expect(error?.code).toBe('KND_IMAGE_REDIRECT');
+    },
+  );
+
+  test('neither password nor key of an address is in an error', async () => {
+    const source = `${server.url}/gone?X-Amz-Signature=key`.replace('://', '://user:secret@');
+    const { error } = await write({ bytes: RAW }, { sources: [source] });
+    expect(error?.code).toBe('KND_IMAGE_NOT_FOUND');
+    expect(error?.message).not.toMatch(/secret|Signature|key/);
   });
 
   test.each([

@@ -27,14 +27,47 @@ describe('the format of an image', () => {
     expect(sniffFormat(head)).toBe(format);
   });
 
-  test('a name, a flag or a header that says otherwise is a contradiction', () => {
-    const check = (expected: object, encoding?: string) => () =>
-      checkFormat('gz', expected, encoding, 'http://x/y');
+  test('a flag or an encoding that says otherwise is a contradiction', () => {
+    const check = (expected: object, contentEncoding?: string) => () =>
+      checkFormat('gz', expected, { url: 'http://x/y', contentEncoding }, 'http://x/y');
     expect(check({ format: 'xz' })).toThrow(/says xz, the file begins like gz/);
     expect(check({ compressed: false })).toThrow(/not compressed/);
     expect(check({}, 'zstd')).toThrow(/Content-Encoding: zstd/);
     expect(check({ compressed: true, format: 'gz' }, 'x-gzip')).not.toThrow();
   });
+
+  test.each([
+    ['gz', 'http://x/disk.XZ?name=disk.gz', /its name says xz, the file begins like gz/],
+    ['raw', 'http://x/disk.img.gz', /its name says gz, the file begins like raw/],
+    ['zst', 'http://x/disk.raw', /its name says raw/],
+    ['raw', 'http://x/disk.qcow2#.raw', /its name says qcow2/],
+    ['gz', 'http://x/disk.img.gz?X-Signature=a.xz', undefined],
+    ['iso', 'http://x/hybrid.raw', undefined],
+    ['qcow2', 'http://x/ubuntu.img', undefined],
+    ['zst', 'http://x/blobs/sha256:abc', undefined],
+  ] as const)('%s under the name %s', (format, url, complaint) => {
+    const check = () => checkFormat(format, {}, { url }, 'x');
+    if (complaint) expect(check).toThrow(complaint);
+    else expect(check).not.toThrow();
+  });
+
+  test.each([
+    ['raw', 'text/html; charset=utf-8', true],
+    ['raw', 'application/json', true],
+    ['raw', 'application/gzip', true],
+    ['xz', 'application/zstd', true],
+    ['xz', 'application/x-xz', false],
+    ['raw', 'text/plain', false],
+    ['raw', 'application/octet-stream', false],
+    ['zst', undefined, false],
+  ] as const)(
+    '%s with the content type %s: a contradiction is %s',
+    (format, contentType, isContradiction) => {
+      const check = () => checkFormat(format, {}, { url: 'http://x/y', contentType }, 'x');
+      if (isContradiction) expect(check).toThrow(`the server says Content-Type: ${contentType}`);
+      else expect(check).not.toThrow();
+    },
+  );
 
   test('an image inside an image is refused, an ISO inside a .gz is fine', () => {
     expect(() => checkNotNested(withBytes(0, 0x51, 0x46, 0x49, 0xfb), 'gz', 'x')).toThrow(

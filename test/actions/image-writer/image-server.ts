@@ -21,7 +21,7 @@ export interface ServedFile {
   handle?: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
-export interface ImageServer {
+export interface ImageServer extends AsyncDisposable {
   url: string;
   files: Map<string, ServedFile>;
   /** One line per request: path and range. */
@@ -46,15 +46,17 @@ export async function startImageServer(files: Record<string, ServedFile>): Promi
   server.listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   const { port } = server.address() as AddressInfo;
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
   return {
     url: `http://127.0.0.1:${port}`,
     files: served,
     requests,
     bytesSent: () => state.sent,
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 

@@ -1,11 +1,14 @@
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type WriteImageResult, writeImage } from '../../../actions/image-writer/index.ts';
 import { indexImage } from '../../../orchestrator-stub/images/index-image.ts';
+import { issueCertificate } from '../../../orchestrator-stub/site/issue-certificate.ts';
 import { type ImageServer, startImageServer } from './image-server.ts';
 import { makeDiskImage } from './test-image.ts';
 
@@ -73,7 +76,9 @@ test('four nodes that help each other cost the origin about one image', async ()
   const ports = await freePorts(4);
   const urls = ports.map((port) => `http://127.0.0.1:${port}`);
   const before = server.bytesSent();
-  const results = await Promise.all(ports.map((port, i) => startNode(`helper-${i}`, port, urls)));
+  const warnings: string[] = [];
+  const results = await Promise.all(ports.map((port, i) => startNode(`helper-${i}`, port, urls, warnings)));
+  expect(warnings.filter((line) => line.includes('served something'))).toEqual([]);
   for (const [i] of ports.entries()) expect(diskOf(`helper-${i}`).equals(RAW)).toBe(true);
   const fromNeighbours = results.reduce((sum, result) => sum + (result.chunks?.fromNeighbours ?? 0), 0);
   expect(fromNeighbours).toBeGreaterThan(0);
@@ -97,6 +102,39 @@ test('a neighbour that serves garbage is dropped, and the image is right', async
   expect(diskOf('lied-to').equals(RAW)).toBe(true);
   expect(result.chunks?.fromNeighbours).toBe(0);
   expect(warnings.join('\n')).toMatch(/served something that is not chunk/);
+});
+
+test('an orchestrator behind the site’s own CA is believed by the CA of the request, or by the process’s own', async () => {
+  const { certificate, key } = await issueCertificate({
+    subject: 'CN=orchestrator',
+    days: 1,
+    keyBits: 2048,
+    purpose: 'server',
+    names: ['127.0.0.1'],
+  });
+  const asked: string[] = [];
+  await using orchestrator = createTlsServer({ cert: certificate, key }, (request, response) => {
+    asked.push(request.method ?? '');
+    response.end(JSON.stringify({ neighbours: [], againSeconds: 1 }));
+  }).listen(0, '127.0.0.1');
+  await once(orchestrator, 'listening');
+  const { port } = orchestrator.address() as AddressInfo;
+  const target = join(folder, 'tls.disk');
+  writeFileSync(target, Buffer.alloc(RAW.length, 0xaa));
+  const warnings: string[] = [];
+  await writeImage(
+    {
+      sources: [`${server.url}/disk.zst`],
+      target,
+      transport: { caCertificates: certificate },
+      chunks: { neighbours: { directoryUrl: `https://127.0.0.1:${port}/key`, listen: { port: 0 } } },
+    },
+    { log: (level, message) => level === 'warn' && warnings.push(message) },
+  );
+  orchestrator.closeAllConnections();
+  expect(warnings).toEqual([]);
+  expect(asked[0]).toBe('POST');
+  expect(asked.at(-1)).toBe('DELETE');
 });
 
 test('neighbours that are not there cost nothing but a look', async () => {

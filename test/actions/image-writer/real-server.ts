@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
 import { waitFor } from '../../../agent/system/wait.ts';
 
 export interface RealServer extends AsyncDisposable {
@@ -11,6 +12,8 @@ export interface RealServer extends AsyncDisposable {
   httpsPort: number;
   /** The certificate of the site's own authority, PEM. */
   ca: string;
+  certificate: string;
+  key: string;
 }
 
 /** User and password of `/basic/`, token of `/bearer/`. */
@@ -54,6 +57,8 @@ http { access_log off; default_type application/octet-stream; root ${folder};
     httpPort,
     httpsPort,
     ca: readFileSync(join(folder, 'ca.pem'), 'utf8'),
+    certificate: readFileSync(join(folder, 'server.pem'), 'utf8'),
+    key: readFileSync(join(folder, 'server.key'), 'utf8'),
     [Symbol.asyncDispose]: async () => {
       child.kill();
       await exited;
@@ -74,7 +79,8 @@ export async function startProxy(resolve: (host: string) => number): Promise<For
   const seen: string[] = [];
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '');
-    seen.push(`${request.method} ${url.host}${url.pathname}`);
+    const login = request.headers['proxy-authorization'] ?? '';
+    seen.push(`${request.method} ${url.host}${url.pathname} ${login}`.trim());
     const socket = connect(resolve(url.host), '127.0.0.1', () => {
       const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${String(value)}\r\n`);
       socket.write(`${request.method} ${url.pathname} HTTP/1.1\r\n${headers.join('')}\r\n`);
@@ -103,6 +109,23 @@ export async function startProxy(resolve: (host: string) => number): Promise<For
       server.close();
     },
   };
+}
+
+/** The same proxy behind TLS, with the site's certificate. */
+export async function startSecureProxy(
+  { certificate, key }: RealServer,
+  proxy: ForwardProxy,
+): Promise<AsyncDisposable & { url: string }> {
+  const server = createTlsServer({ cert: certificate, key }, (socket) => {
+    const inner = connect(Number(new URL(proxy.url).port), '127.0.0.1');
+    socket.pipe(inner).pipe(socket);
+    socket.on('error', () => inner.destroy());
+    inner.on('error', () => socket.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await new Promise((ready) => server.once('listening', ready));
+  const { port } = server.address() as AddressInfo;
+  return { url: `https://127.0.0.1:${port}`, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
 async function freePorts(count: number): Promise<number[]> {

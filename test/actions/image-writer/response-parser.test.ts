@@ -69,6 +69,23 @@ describe('an HTTP/1.1 answer', () => {
     expect(got).toBe('hello');
   });
 
+  test('a length that is repeated is one length; two lengths, or none that is a number, have the code of a wrong length', () => {
+    const repeated = parse(LENGTH.replace('Length: 5', 'Length: 5\r\nContent-Length: 5'));
+    expect(repeated).toMatchObject({ body: 'hello', isDone: true });
+    for (const length of ['5\r\nContent-Length: 6', 'five', '-4', '5x', ''])
+      expect(() => parse(LENGTH.replace('Length: 5', `Length: ${length}`))).toThrow(
+        expect.objectContaining({ code: 'KND_IMAGE_LENGTH' }),
+      );
+  });
+
+  test.each(['3\r\nhello\r\n', '3\r\nhel  \r\n', '3 3\r\nhel\r\n', 'fffffffffffffff\r\nx'])(
+    'chunked transfer whose sizes do not fit (%j) is an error, never bytes left out',
+    (body) => {
+      const head = CHUNKED.slice(0, CHUNKED.indexOf('3;'));
+      expect(() => parse(head + body)).toThrow(/chunk/);
+    },
+  );
+
   test.each([
     'SSH-2.0-OpenSSH\r\n\r\n',
     'HTTP/1.1 200 OK\r\nContent-Length: -4\r\n\r\n',

@@ -76,21 +76,30 @@ function writeGpt(image: Buffer, sectorSize: number): void {
 
 /** The image as a file of each format, several frames or members where the format has them. */
 export function encodeImage(raw: Buffer, format: ImageFormat): Buffer {
-  const half = Math.floor(raw.length / 2 / 4096) * 4096;
-  const [first, second] = [raw.subarray(0, half), raw.subarray(half)];
+  if (format === 'qcow2') return convertToQcow2(raw);
+  const half = halfOf(raw);
+  return Buffer.concat([
+    encodeMember(raw.subarray(0, half), format),
+    encodeMember(raw.subarray(half), format),
+  ]);
+}
+
+/** What is left of such a file when all but its first member is lost. */
+export const encodeFirstMember = (raw: Buffer, format: ImageFormat): Buffer =>
+  encodeMember(raw.subarray(0, halfOf(raw)), format);
+
+const halfOf = (raw: Buffer) => Math.floor(raw.length / 2 / 4096) * 4096;
+
+function encodeMember(raw: Buffer, format: ImageFormat): Buffer {
   switch (format) {
     case 'gz':
-      return Buffer.concat([gzipSync(first, { level: 1 }), gzipSync(second, { level: 1 })]);
-    case 'zst': {
-      const params = { [constants.ZSTD_c_checksumFlag]: 1 };
-      return Buffer.concat([zstdCompressSync(first, { params }), zstdCompressSync(second, { params })]);
-    }
+      return gzipSync(raw, { level: 1 });
+    case 'zst':
+      return zstdCompressSync(raw, { params: { [constants.ZSTD_c_checksumFlag]: 1 } });
     case 'xz':
-      return Buffer.concat([pipe('xz', ['-0', '-c'], first), pipe('xz', ['-0', '-c'], second)]);
+      return pipe('xz', ['-0', '-c'], raw);
     case 'bz2':
-      return Buffer.concat([pipe('bzip2', ['-1', '-c'], first), pipe('bzip2', ['-1', '-c'], second)]);
-    case 'qcow2':
-      return convertToQcow2(raw);
+      return pipe('bzip2', ['-1', '-c'], raw);
     default:
       return raw;
   }

@@ -1,7 +1,11 @@
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { getSmall } from '../../../actions/image-writer/http/get.ts';
 import { writeImage } from '../../../actions/image-writer/index.ts';
 import { IMAGE_PARAMETERS } from '../../../actions/image2disk/image-parameters.ts';
 import { type ImageVariables, writeRequestFor } from '../../../actions/image2disk/write-request.ts';
@@ -13,6 +17,7 @@ import {
   type RealServer,
   startProxy,
   startRealServer,
+  startSecureProxy,
 } from './real-server.ts';
 import { encodeImage, makeDiskImage } from './test-image.ts';
 
@@ -49,6 +54,12 @@ async function outcome(variables: Record<string, string>): Promise<string> {
     (error: KindlingError) => error.code,
   );
   return result ?? (readFileSync(target).equals(RAW) ? 'equal' : 'different');
+}
+
+async function listen(listener: Server): Promise<string> {
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  return `http://127.0.0.1:${(listener.address() as AddressInfo).port}`;
 }
 
 const http = (path: string) => `http://127.0.0.1:${server.httpPort}${path}`;
@@ -110,6 +121,39 @@ describe('a proxy', () => {
     expect(await outcome(variables)).toBe('equal');
     const login = Buffer.from('user:secret').toString('base64');
     expect(proxy.seen).toContain(`CONNECT ${HOST}:443 Basic ${login}`);
+  });
+
+  test('a password for the proxy goes along with plain requests too', async () => {
+    proxy.seen.length = 0;
+    const withLogin = proxy.url.replace('://', '://user:secret@');
+    expect(await outcome({ IMG_URL: `http://${HOST}/disk.zst`, HTTP_PROXY: withLogin })).toBe('equal');
+    const login = Buffer.from('user:secret').toString('base64');
+    expect(proxy.seen).toContain(`GET ${HOST}/disk.zst Basic ${login}`);
+  });
+
+  test.each(['http', 'https'])('that is spoken to over TLS carries %s', async (protocol) => {
+    await using secure = await startSecureProxy(server, proxy);
+    proxy.seen.length = 0;
+    const proxies = { HTTP_PROXY: secure.url, HTTPS_PROXY: secure.url };
+    const url = `${protocol}://${HOST}/disk.zst`;
+    expect(await outcome({ IMG_URL: url, ...proxies, ...siteCa() })).toBe('equal');
+    expect(proxy.seen.length).toBeGreaterThan(0);
+    expect(await outcome({ IMG_URL: url, ...proxies })).toBe('KND_IMAGE_TLS');
+  });
+
+  test('that refuses the tunnel says so at once; one that never answers is given up', async () => {
+    await using refusing = createServer().on('connect', (_, socket) =>
+      socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n'),
+    );
+    const variables = { IMG_URL: `https://${HOST}/disk.zst`, RETRY_DURATION_MINUTES: '10', ...siteCa() };
+    expect(await outcome({ ...variables, HTTPS_PROXY: await listen(refusing) })).toBe('KND_IMAGE_REFUSED');
+    await using silent = createTcpServer((socket) => socket.resume());
+    const asked = getSmall(
+      `https://${HOST}/disk.zst.manifest`,
+      { transport: { httpsProxy: await listen(silent) }, timeoutMs: 500 },
+      1000,
+    );
+    await expect(asked).rejects.toThrow(/no whole answer within 0.5 s/);
   });
 
   test.each(['NO_PROXY', 'no_proxy'])('%s names hosts that are reached without it', async (name) => {

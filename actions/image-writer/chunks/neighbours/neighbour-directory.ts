@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { getCACertificates } from 'node:tls';
 import { KindlingError } from '../../../../protocol/error.ts';
 import { sendJson } from '../../../send-json.ts';
 import type { NeighbourList } from './neighbour-list.ts';
@@ -40,13 +41,16 @@ export async function addressTowards(url: URL): Promise<string> {
 /** Tells the orchestrator again and again that this node serves chunks, and keeps the list of who else does. */
 export class NeighbourDirectory {
   readonly #url: URL;
+  readonly #ca: string[] | undefined;
   readonly #list: NeighbourList;
   readonly #log: (message: string) => void;
   readonly #stop = new AbortController();
   #saying: Promise<void> = Promise.resolve();
 
-  constructor(url: string, list: NeighbourList, log: (message: string) => void) {
+  /** `ca`: PEM of who vouches for the image; who is believed in any case may vouch for the orchestrator as well. */
+  constructor(url: string, ca: string | undefined, list: NeighbourList, log: (message: string) => void) {
     this.#url = new URL(url);
+    this.#ca = ca === undefined ? undefined : [...getCACertificates('default'), ca];
     this.#list = list;
     this.#log = log;
   }
@@ -62,9 +66,8 @@ export class NeighbourDirectory {
     if (this.#stop.signal.aborted) return;
     this.#stop.abort();
     await this.#saying;
-    await sendJson(this.#url, { method: 'DELETE', signal: AbortSignal.timeout(FIRST_ANSWER_MS) }).catch(
-      () => {},
-    );
+    const signal = AbortSignal.timeout(FIRST_ANSWER_MS);
+    await sendJson(this.#url, { method: 'DELETE', ca: this.#ca, signal }).catch(() => {});
   }
 
   async #goOn(own: Omit<Announcement, 'dropped'>, firstMs: number): Promise<void> {
@@ -87,7 +90,7 @@ export class NeighbourDirectory {
 
   async #announce(own: Omit<Announcement, 'dropped'>, signal: AbortSignal): Promise<Directions> {
     const body: Announcement = { ...own, dropped: this.#list.dropped() };
-    const { status, text } = await sendJson(this.#url, { method: 'POST', body, signal });
+    const { status, text } = await sendJson(this.#url, { method: 'POST', body, ca: this.#ca, signal });
     if (status !== 200) {
       throw new KindlingError(
         'KND_IMAGE_NEIGHBOURS',

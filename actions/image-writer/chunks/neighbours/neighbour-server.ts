@@ -1,32 +1,50 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { finished } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { constants, zstdCompress } from 'node:zlib';
 import { alignedMemory } from '../../target/aligned-memory.ts';
-import { ALIGNMENT, readRange, type Target } from '../../target/target.ts';
+import { ALIGNMENT, type Target, tryReadRange } from '../../target/target.ts';
 import { type ChunkTable, STATE } from '../chunk-table.ts';
+import { hasHash } from '../unpack-chunk.ts';
 
 const compress = promisify(zstdCompress);
-/** Chunks in memory at a time, for all who ask: 8 MiB. */
+/** Chunks in memory at a time, for all who ask, until they have been sent. */
 const MAX_CONCURRENT = 2;
+/** Who would have to wait longer than for these is told to ask somebody else. */
+const MAX_WAITING = 4;
+/** A taker that is slower than this for a chunk holds the others up. */
+const SEND_MS = 15_000;
+/** Longer than anybody pauses between two looks. */
+const KEEP_ALIVE_MS = 30_000;
+
+/** What is verified but not on the disk before the end: it is served from memory. */
+export interface Withheld {
+  /** The first chunk as it is in the image. */
+  head: Buffer | undefined;
+  /** What belongs at `tailAt`; empty until it has come. */
+  tail: Buffer;
+  tailAt: number;
+}
 
 /**
- * Serves this node's verified chunks to its neighbours: `/<root>/have` (a bitmap) and `/<root>/chunks/<n>` (one zstd
- * frame). The receiver verifies by the signed manifest, so nothing here has to be trusted.
+ * Serves this node's verified chunks to its neighbours: `/<root>/have` (a bit per chunk that is here, then a bit per chunk that
+ * is coming from the origin) and `/<root>/chunks/<n>` (one zstd frame; 503: others are being served). The receiver verifies by the signed manifest, so nothing here has to be trusted.
  */
 export class NeighbourServer {
   readonly #table: ChunkTable;
   readonly #target: Target;
   readonly #root: string;
-  readonly #withheld: () => Buffer | undefined;
+  readonly #withheld: () => Withheld;
+  /** Chunks that are not on the disk as the manifest names them: a table that was moved over their end, a failing disk. */
+  readonly #unfit = new Set<number>();
   #server: Server | undefined;
   #active = 0;
   #waiting: (() => void)[] = [];
   #lastAskedAt = performance.now();
   chunksServed = 0;
 
-  /** `withheld` gives chunk 0 while its first MiB is not on the disk. */
-  constructor(table: ChunkTable, target: Target, root: string, withheld: () => Buffer | undefined) {
+  constructor(table: ChunkTable, target: Target, root: string, withheld: () => Withheld) {
     this.#table = table;
     this.#target = target;
     this.#root = root;
@@ -43,6 +61,7 @@ export class NeighbourServer {
       this.#lastAskedAt = performance.now();
       this.#answer(request.url ?? '', response).catch(() => response.destroy());
     });
+    server.keepAliveTimeout = KEEP_ALIVE_MS;
     this.#server = server;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     server.once('error', reject).listen(port, host, resolve);
@@ -62,38 +81,59 @@ export class NeighbourServer {
     const index = Number(number);
     const isThere = what === 'chunks' && this.#holds(index);
     if (!isThere) return void response.writeHead(404).end();
+    if (this.#waiting.length >= MAX_WAITING) return void response.writeHead(503).end();
     await this.#turn();
+    const tooSlow = setTimeout(() => response.destroy(), SEND_MS);
     try {
-      const frame = await compress(this.#read(index), { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
+      const raw = this.#read(index);
+      // whoever got something else would have to take us for a liar
+      if (!hasHash(raw, this.#table.rawHash(index))) {
+        this.#unfit.add(index);
+        return void response.writeHead(404).end();
+      }
+      const frame = await compress(raw, { params: { [constants.ZSTD_c_compressionLevel]: 1 } });
       this.chunksServed += 1;
       response.writeHead(200, { 'content-length': frame.length }).end(frame);
+      await finished(response);
     } finally {
+      clearTimeout(tooSlow);
       this.#active -= 1;
       this.#waiting.shift()?.();
     }
   }
 
   #holds(index: number): boolean {
-    return this.#table.states[index] === STATE.done && !this.#table.isZero(index);
+    if (this.#table.states[index] !== STATE.done || this.#table.isZero(index)) return false;
+    const { tail, tailAt } = this.#withheld();
+    const isPending =
+      tail.length === 0 && this.#table.rawPosition(index) + this.#table.rawLength(index) > tailAt;
+    return !isPending && !this.#unfit.has(index);
   }
 
   #bitmap(): Buffer {
-    const bits = Buffer.alloc(Math.ceil(this.#table.count / 8));
-    for (let index = 0; index < this.#table.count; index += 1) {
-      if (this.#holds(index)) bits[index >> 3] = (bits[index >> 3] ?? 0) | (1 << (index & 7));
+    const { count, states } = this.#table;
+    const bytes = Math.ceil(count / 8);
+    const bits = Buffer.alloc(2 * bytes);
+    const set = (at: number, index: number) => {
+      bits[at + (index >> 3)] = (bits[at + (index >> 3)] ?? 0) | (1 << (index & 7));
+    };
+    for (let index = 0; index < count; index += 1) {
+      if (this.#holds(index)) set(0, index);
+      else if (states[index] === STATE.coming) set(bytes, index);
     }
     return bits;
   }
 
   #read(index: number): Buffer {
-    const withheld = index === 0 ? this.#withheld() : undefined;
-    if (withheld) return withheld;
+    const { head, tail, tailAt } = this.#withheld();
+    if (index === 0 && head) return head;
+    const position = this.#table.rawPosition(index);
     const length = this.#table.rawLength(index);
     const aligned = Math.ceil(length / ALIGNMENT) * ALIGNMENT;
-    return readRange(this.#target, alignedMemory(aligned), this.#table.rawPosition(index), aligned).subarray(
-      0,
-      length,
-    );
+    const memory = alignedMemory(aligned);
+    const found = tryReadRange(this.#target, memory, position, aligned).subarray(0, length);
+    if (position + length > tailAt) tail.copy(found, tailAt - position);
+    return found;
   }
 
   async #turn(): Promise<void> {

@@ -1,29 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { zstdDecompressSync } from 'node:zlib';
-import type { HttpConnection } from '../../http/connection.ts';
-import { getSmall } from '../../http/get.ts';
 import type { Transport } from '../../interface.ts';
 import type { ChunkTable } from '../chunk-table.ts';
-import { hasHash } from '../unpack-chunk.ts';
+import { Neighbour } from './neighbour.ts';
 import { NeighbourList } from './neighbour-list.ts';
 import { rankOwners } from './rank.ts';
 
-const REFRESH_MS = 500;
+/** How often neighbours are asked what they have; with many of them more seldom, so that asking is not the main work. */
+const LOOK_EVERY_MS = 500;
+const LOOK_EVERY_MS_PER_NEIGHBOUR = 40;
+/** Work waits so long for a neighbour that was never asked before, and for no other. */
+const FIRST_LOOK_MS = 1_000;
 const IDLE_MS = 150;
-const NEIGHBOUR_STALL_MS = 5_000;
-
-interface Neighbour {
-  url: string;
-  /** Bit per chunk it holds; undefined while it does not answer. */
-  have: Buffer | undefined;
-}
 
 export interface NeighbourSettings {
   root: string;
   /** The memory of the NeighbourList. */
   list: SharedArrayBuffer;
   ownUrl: string;
-  /** So long without any new chunk, and the origin is asked instead. */
+  /** A neighbour that gets nothing for so long is not waited for. */
   patienceMs: number;
 }
 
@@ -36,11 +30,10 @@ export class NeighbourSource {
   readonly #transport: Transport;
   readonly #table: ChunkTable;
   readonly #list: NeighbourList;
-  #neighbours: Neighbour[] = [];
   readonly #log: (message: string) => void;
-  readonly #connections = new Map<string, HttpConnection>();
+  readonly #closed = new AbortController();
+  #neighbours: Neighbour[] = [];
   #postponed: number[] = [];
-  #refreshedAt = Number.NEGATIVE_INFINITY;
 
   constructor(
     settings: NeighbourSettings,
@@ -49,11 +42,8 @@ export class NeighbourSource {
     log: (message: string) => void = () => {},
   ) {
     this.#settings = settings;
-    // neighbours are on this LAN: no proxy, none of the origin's credentials, and little patience
-    this.#transport = {
-      stallTimeoutMs: NEIGHBOUR_STALL_MS,
-      ...(transport.caCertificates ? { caCertificates: transport.caCertificates } : {}),
-    };
+    // neighbours are on this LAN: no proxy, and none of the origin's credentials
+    this.#transport = transport.caCertificates ? { caCertificates: transport.caCertificates } : {};
     this.#table = table;
     this.#log = log;
     this.#list = new NeighbourList(settings.list);
@@ -61,7 +51,7 @@ export class NeighbourSource {
 
   /** Whether this node should fetch the chunk from the origin now. */
   async isMine(index: number): Promise<boolean> {
-    await this.#refresh();
+    await this.#look();
     return this.#choose(index) === 'origin';
   }
 
@@ -71,101 +61,71 @@ export class NeighbourSource {
 
   /** Gets everything that was postponed, from whoever has it first. */
   async drain(take: Take): Promise<void> {
-    let lastProgressAt = performance.now();
     while (this.#postponed.length > 0) {
-      const round = shuffle(this.#postponed);
+      const round = this.#postponed;
       this.#postponed = [];
       for (const index of round) {
-        await this.#refresh(); // a round takes long where the uplink is thin, and nodes come and go meanwhile
-        const isTired = performance.now() - lastProgressAt > this.#settings.patienceMs;
-        const choice = isTired ? 'origin' : this.#choose(index);
+        await this.#look(); // a round takes long where the uplink is thin, and nodes come and go meanwhile
+        const choice = this.#choose(index);
         const fetched = typeof choice === 'object' ? await this.#fetch(choice, index) : undefined;
         if (choice === 'origin') await take(index, undefined, 0);
         else if (fetched) await take(index, fetched.raw, fetched.wireBytes);
         else this.#postponed.push(index);
-        if (choice === 'origin' || fetched) lastProgressAt = performance.now();
       }
       if (this.#postponed.length === round.length) await delay(IDLE_MS);
     }
   }
 
   close(): void {
-    for (const connection of this.#connections.values()) connection.destroy();
+    this.#closed.abort();
+    for (const neighbour of this.#neighbours) neighbour.close();
   }
 
   #choose(index: number): Neighbour | 'origin' | 'wait' {
-    const present = this.#neighbours.filter(({ have }) => have);
-    const holders = present.filter(({ have }) => ((have?.[index >> 3] ?? 0) >> (index & 7)) & 1);
+    const holders = this.#neighbours.filter((neighbour) => neighbour.holds(index));
     const holder = holders[Math.floor(Math.random() * holders.length)];
     if (holder) return holder;
-    const [owner] = rankOwners(index, [this.#settings.ownUrl, ...present.map(({ url }) => url)]);
-    return owner === this.#settings.ownUrl ? 'origin' : 'wait';
+    for (;;) {
+      const present = this.#neighbours.filter(({ isPresent }) => isPresent);
+      const promised = present.find((neighbour) => neighbour.promises(index));
+      const [owner] = rankOwners(index, [this.#settings.ownUrl, ...present.map(({ url }) => url)]);
+      const awaited = promised ?? present.find(({ url }) => url === owner);
+      if (!awaited) return 'origin';
+      if (awaited.idleMs < this.#settings.patienceMs) return 'wait';
+      this.#log(`${awaited.url} has got nothing for long: it is not waited for`);
+      awaited.passOver(this.#settings.patienceMs);
+    }
   }
 
-  async #refresh(): Promise<void> {
-    if (performance.now() - this.#refreshedAt < REFRESH_MS) return;
-    this.#refreshedAt = performance.now();
+  /** Looks at everybody whose turn it is; only a neighbour nobody has asked before is waited for, and not for long. */
+  async #look(): Promise<void> {
+    this.#followList();
+    const everyMs = Math.max(LOOK_EVERY_MS, this.#neighbours.length * LOOK_EVERY_MS_PER_NEIGHBOUR);
+    const strangers = this.#neighbours.filter(({ wasAsked }) => !wasAsked);
+    const looks = new Map(this.#neighbours.map((neighbour) => [neighbour, neighbour.look(everyMs)]));
+    if (strangers.length === 0) return;
+    await Promise.race([
+      Promise.all(strangers.map((neighbour) => looks.get(neighbour))),
+      delay(FIRST_LOOK_MS, undefined, { ref: false }),
+    ]);
+  }
+
+  #followList(): void {
     const known = new Map(this.#neighbours.map((neighbour) => [neighbour.url, neighbour]));
+    const { root, ownUrl } = this.#settings;
+    const { signal } = this.#closed;
     this.#neighbours = this.#list
       .listed()
-      .filter((url) => url !== this.#settings.ownUrl)
-      .map((url) => known.get(url) ?? { url, have: undefined });
-    await Promise.all(this.#neighbours.map((neighbour) => this.#askWhatItHas(neighbour)));
+      .filter((url) => url !== ownUrl)
+      .map((url) => known.get(url) ?? new Neighbour(url, root, this.#transport, this.#table, signal));
   }
 
-  async #askWhatItHas(neighbour: Neighbour): Promise<void> {
-    try {
-      neighbour.have = await this.#get(neighbour, 'have', this.#table.count);
-    } catch {
-      neighbour.have = undefined;
-    }
-  }
-
-  async #fetch(neighbour: Neighbour, index: number): Promise<{ raw: Buffer; wireBytes: number } | undefined> {
-    const length = this.#table.rawLength(index);
-    let stored: Buffer | undefined;
-    try {
-      stored = await this.#get(neighbour, `chunks/${index}`, length + 65_536);
-    } catch {
-      neighbour.have = undefined;
-      return undefined;
-    }
-    if (!stored) return undefined;
-    const raw = unpack(stored, length);
-    if (raw && hasHash(raw, this.#table.rawHash(index))) return { raw, wireBytes: stored.length };
-    neighbour.have = undefined;
+  async #fetch(neighbour: Neighbour, index: number) {
+    const fetched = await neighbour.fetch(index);
+    if (fetched !== 'wrong') return fetched;
     this.#list.drop(neighbour.url);
-    this.#neighbours = this.#neighbours.filter((each) => each !== neighbour);
+    this.#followList();
     this.#log(`${neighbour.url} served something that is not chunk ${index}: it is not asked again`);
     return undefined;
   }
-
-  async #get(neighbour: Neighbour, what: string, maxLength: number): Promise<Buffer | undefined> {
-    const url = `${neighbour.url.replace(/\/$/, '')}/${this.#settings.root}/${what}`;
-    const known = this.#connections.get(neighbour.url);
-    this.#connections.delete(neighbour.url);
-    const options = {
-      transport: this.#transport,
-      connection: known,
-      keepConnection: (connection: HttpConnection) => this.#connections.set(neighbour.url, connection),
-      timeoutMs: NEIGHBOUR_STALL_MS,
-    };
-    return getSmall(url, options, maxLength);
-  }
-}
-
-function unpack(stored: Buffer, length: number): Buffer | undefined {
-  try {
-    return zstdDecompressSync(stored, { maxOutputLength: length });
-  } catch {
-    return undefined;
-  }
-}
-
-/** So that not everybody asks the same neighbour for the same chunk. */
-function shuffle(indexes: readonly number[]): number[] {
-  return indexes
-    .map((index) => ({ index, at: Math.random() }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ index }) => index);
 }

@@ -6,10 +6,10 @@ import type { Target } from '../../target/target.ts';
 import type { ChunkTable } from '../chunk-table.ts';
 import { addressTowards, NeighbourDirectory } from './neighbour-directory.ts';
 import { NeighbourList } from './neighbour-list.ts';
-import { NeighbourServer } from './neighbour-server.ts';
+import { NeighbourServer, type Withheld } from './neighbour-server.ts';
 import type { NeighbourSettings } from './neighbour-source.ts';
 
-const DEFAULT_PATIENCE_MS = 30_000;
+const DEFAULT_PATIENCE_MS = 60_000;
 /** Nobody asked for so long: nobody needs us any more. */
 const QUIET_MS = 3_000;
 
@@ -19,20 +19,23 @@ export class Neighbourhood {
   readonly #root: string;
   readonly #server: NeighbourServer;
   readonly #list = new NeighbourList();
+  readonly #ca: string | undefined;
   readonly #log: (message: string) => void;
   #directory: NeighbourDirectory | undefined;
   #ownUrl = '';
 
   constructor(
     options: NeighbourOptions,
-    serving: { table: ChunkTable; target: Target; root: string; firstChunk: () => Buffer | undefined },
+    serving: { table: ChunkTable; target: Target; root: string; withheld: () => Withheld },
+    ca: string | undefined,
     log: (message: string) => void,
   ) {
-    const { table, target, root, firstChunk } = serving;
+    const { table, target, root, withheld } = serving;
     this.#options = options;
     this.#root = root;
+    this.#ca = ca;
     this.#log = log;
-    this.#server = new NeighbourServer(table, target, root, firstChunk);
+    this.#server = new NeighbourServer(table, target, root, withheld);
   }
 
   /** For the threads that fetch; whole once it is open. */
@@ -85,7 +88,7 @@ export class Neighbourhood {
     const address = await addressTowards(new URL(directoryUrl));
     const port = await this.#server.listen(address, wantedPort);
     this.#ownUrl = `http://${isIPv6(address) ? `[${address}]` : address}:${port}`;
-    const directory = new NeighbourDirectory(directoryUrl, this.#list, this.#log);
+    const directory = new NeighbourDirectory(directoryUrl, this.#ca, this.#list, this.#log);
     await directory.join({ root: this.#root, address, port });
     this.#directory = directory;
   }

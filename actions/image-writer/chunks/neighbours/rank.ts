@@ -6,8 +6,11 @@ export function rankOwners(index: number, urls: readonly string[]): string[] {
   return [...urls].sort((a, b) => score(b, index) - score(a, index) || (a < b ? -1 : 1));
 }
 
-/** FNV-1a over address and number, then mixed so that near numbers give far scores. */
-function score(url: string, index: number): number {
+/**
+ * How much a chunk is this node's: FNV-1a over address and number, then mixed so that near numbers give far scores. A node that
+ * takes its chunks from the highest score down begins with those that stay its own whoever comes later.
+ */
+export function score(url: string, index: number): number {
   let hash = 0x811c9dc5;
   for (const char of `${url} ${index}`) hash = Math.imul(hash ^ char.charCodeAt(0), 0x01000193);
   hash ^= hash >>> 16;
