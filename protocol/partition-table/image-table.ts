@@ -2,7 +2,7 @@ import { HEADER, MBR, MBR_SIGNATURE, PROTECTIVE_TYPE, primaryHeader } from './gp
 
 /** What the first MiB of an image says about the disk it was made for. */
 export interface ImageTable {
-  kind: 'gpt' | 'mbr';
+  kind: 'gpt' | 'mbr' | 'iso';
   sectorSize: number;
   /** The size a disk must at least have. */
   neededBytes: number;
@@ -17,11 +17,23 @@ export function readImageTable(head: Buffer, preferred: number): ImageTable | un
       return { kind: 'gpt', sectorSize, neededBytes: (lastLba + 1) * sectorSize };
     }
   }
-  if (head.length < 512 || head.readUInt16LE(MBR.signature) !== MBR_SIGNATURE) return undefined;
+  if (head.length < 512 || head.readUInt16LE(MBR.signature) !== MBR_SIGNATURE) return readIsoVolume(head);
   const ends = [0, 1, 2, 3].map((i) => {
     const at = MBR.entry + i * 16;
     const isUsed = head[at + MBR.type] !== 0 && head[at + MBR.type] !== PROTECTIVE_TYPE;
     return isUsed ? (head.readUInt32LE(at + MBR.firstLba) + head.readUInt32LE(at + MBR.sectors)) * 512 : 0;
   });
   return { kind: 'mbr', sectorSize: 512, neededBytes: Math.max(...ends) };
+}
+
+/** ECMA-119 8.4: the primary volume descriptor in sector 16; its both-endian numbers are read in their first half. */
+const ISO = { at: 32_768, id: 1, volumeBlocks: 80, blockBytes: 128, end: 2048 } as const;
+
+/** An ISO without a partition table says how long it is, too. */
+function readIsoVolume(head: Buffer): ImageTable | undefined {
+  const volume = head.subarray(ISO.at, ISO.at + ISO.end);
+  const isPrimary = volume.length === ISO.end && volume[0] === 1;
+  if (!isPrimary || volume.toString('latin1', ISO.id, ISO.id + 5) !== 'CD001') return undefined;
+  const neededBytes = volume.readUInt32LE(ISO.volumeBlocks) * volume.readUInt16LE(ISO.blockBytes);
+  return { kind: 'iso', sectorSize: 512, neededBytes };
 }
