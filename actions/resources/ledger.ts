@@ -70,7 +70,10 @@ export async function releaseLeftovers(ledgerPath: string, run: Run): Promise<Le
 async function undo(entry: LedgerEntry, run: Run): Promise<void> {
   switch (entry.kind) {
     case 'mount':
-      await run('umount', [entry.target]).catch(() => run('umount', ['-l', entry.target]));
+      // Noted before it is mounted: whether or not it came to that, the directory goes. One that is still a mount cannot be removed.
+      await run('umount', [entry.target])
+        .catch(() => run('umount', ['-l', entry.target]))
+        .catch(() => {});
       if (entry.removeTarget) await rmdir(entry.target);
       return;
     case 'loop':

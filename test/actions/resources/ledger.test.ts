@@ -1,5 +1,8 @@
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { expect, it } from 'vitest';
-import { leftovers } from '../../../actions/resources/ledger.ts';
+import { leftovers, releaseLeftovers } from '../../../actions/resources/ledger.ts';
 
 const line = (op: string, entry: object) => `${JSON.stringify({ op, entry })}\n`;
 const mountA = { kind: 'mount', target: '/a' };
@@ -13,4 +16,15 @@ it('what was taken and not released is left, the last taken first', () => {
 
 it('a line that was cut off by the kill is ignored', () => {
   expect(leftovers(`${line('take', mountA)}{"op":"rele`)).toEqual([mountA]);
+});
+
+it('the directory of a mount goes, also where the kill came before the mount', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'kindling-ledger-'));
+  const target = path.join(folder, 'mount');
+  await mkdir(target);
+  const ledger = path.join(folder, 'ledger');
+  await writeFile(ledger, line('take', { kind: 'mount', target, removeTarget: true }));
+  await releaseLeftovers(ledger, () => Promise.reject(new Error('not mounted')));
+  expect(await readdir(folder)).toEqual([]);
+  await rm(folder, { recursive: true });
 });
