@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Run } from '../../agent/system/run.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { isOnDisk } from '../disks/partition-paths.ts';
+import { removeMapping } from '../resources/remove-mapping.ts';
 import { releaseFromBcache, stopBcache } from './bcache.ts';
 
 /** A block device that lives on top of others: a logical volume, an opened LUKS container, a RAID, a bcache. */
@@ -81,7 +82,7 @@ async function takeDown({ name, kind }: Holder, run: Run): Promise<void> {
   switch (kind) {
     case 'dm': {
       const mapping = (await readFile(`${sysfs}/dm/name`, 'utf8')).trim();
-      await run('dmsetup', ['remove', '--retry', mapping]);
+      await removeMapping(run, mapping);
       return;
     }
     case 'md':

@@ -2,6 +2,7 @@ import { appendFile, mkdir, readFile, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Run } from '../../agent/system/run.ts';
 import { runtimeCommand } from '../foreign/runtime-command.ts';
+import { removeMapping } from './remove-mapping.ts';
 
 /** Something that outlives the process that took it, described well enough for another process to undo it. */
 export type LedgerEntry =
@@ -80,7 +81,7 @@ async function undo(entry: LedgerEntry, run: Run): Promise<void> {
       await run('losetup', ['-d', entry.device]);
       return;
     case 'mapping':
-      await run('dmsetup', ['remove', '--retry', entry.name]);
+      await removeMapping(run, entry.name);
       return;
     case 'nbd':
       await run('qemu-nbd', ['--disconnect', entry.device]);

@@ -116,7 +116,9 @@ describe('an erase where earlier systems left LVM, RAID, LUKS and bcache', () =>
     expect(erased.output).toMatch(/taking down md0/);
     expect(erased.output).toMatch(/taking down bcache0/);
     expect(await done('ls /sys/block /sys/fs/bcache')).not.toMatch(/bcache0|[0-9a-f]{8}-/);
-    expect(await done('dmsetup ls; cat /proc/mdstat /proc/swaps')).not.toMatch(/secret|old-data|md0/);
+    expect(await done('dmsetup ls; ls /dev/mapper; cat /proc/mdstat /proc/swaps')).not.toMatch(
+      /secret|old-data|md0/,
+    );
     for (const serial of ['NVME1', 'SATA1', 'SCSI1', 'SCSI2', 'CACHE', 'CACHED', 'VIRTIO1']) {
       const { output } = await shell.run(`blkid -p ${device(serial)}; wipefs ${device(serial)}`);
       expect({ serial, output: output.trim() }).toEqual({ serial, output: '' });
