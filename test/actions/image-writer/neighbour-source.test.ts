@@ -1,4 +1,5 @@
 import { createHash, hash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
@@ -124,6 +125,21 @@ test('a neighbour that takes connections and never answers is waited for once, a
   for (const index of ALL) expect(await source.isMine(index)).toBe(true);
   expect(performance.now() - again).toBeLessThan(200);
   expect(asked).toBe(1);
+  source.close();
+});
+
+test('a neighbour that only starts a moment later is found at the next look', async () => {
+  await using late = neighbourWith(() => Buffer.alloc(COUNT / 8, 0xff));
+  const url = await listen(late);
+  const { port } = late.address() as AddressInfo;
+  await new Promise((resolve) => late.close(resolve));
+  const { source } = sourceWith([url]);
+  expect(await source.isMine(0)).toBe(true);
+  late.listen(port, '127.0.0.1');
+  await once(late, 'listening');
+  const startedAt = performance.now();
+  await vi.waitFor(async () => expect(await source.isMine(0)).toBe(false), { timeout: 20_000, interval: 50 });
+  expect(performance.now() - startedAt).toBeLessThan(3_000); // well before one that was silent is asked again
   source.close();
 });
 

@@ -129,9 +129,13 @@ export class Neighbour {
     this.#failures = 0;
   }
 
+  /** Where nobody listens the answer costs nothing, and a node that only starts a moment later is soon found: it is asked at its next turn. */
   #silent(thrown: unknown): void {
     this.#bits = undefined;
-    if (NOBODY.has((thrown as NodeJS.ErrnoException).code)) this.#answeredAt = Number.NEGATIVE_INFINITY;
+    if (NOBODY.has((thrown as NodeJS.ErrnoException).code)) {
+      this.#answeredAt = Number.NEGATIVE_INFINITY;
+      return;
+    }
     const leftOutMs = Math.min(LEFT_OUT_MS * 2 ** this.#failures, LEFT_OUT_AT_MOST_MS);
     this.#failures += 1;
     this.#nextLookAt = performance.now() + leftOutMs;
