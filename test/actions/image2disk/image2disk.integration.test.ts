@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type WriteImageResult, writeImage } from '../../../actions/image-writer/index.ts';
 import { runAction } from '../../../actions/run-action.ts';
+import { waitFor } from '../../../agent/system/wait.ts';
 import { indexImage } from '../../../orchestrator-stub/images/index-image.ts';
 import { signManifest } from '../../../protocol/image-manifest.ts';
 import { imageSignatureText } from '../../../protocol/image-signature.ts';
@@ -196,11 +197,16 @@ describe('neighbours', () => {
       },
       { signal: stop.signal },
     ).catch(() => undefined);
+    // its door is open before anybody needs it, and stays so while somebody asks
+    const ask = () => fetch(`${urls[1]}/${manifestRoot}/have`).then(({ ok }) => ok || undefined);
+    await waitFor(() => ask().catch(() => undefined), { name: 'the other node', timeoutMs: 60_000 });
+    const asking = setInterval(() => ask().catch(() => undefined), 500);
     const { outcome, found } = await write(
       '/chunked.zst',
       { KINDLING_NEIGHBOURS: urls.join(' '), KINDLING_NEIGHBOUR_LINGER_SECONDS: '0' },
       OLD,
     );
+    clearInterval(asking);
     stop.abort();
     await other;
     expect(found.equals(RAW)).toBe(true);
