@@ -2,14 +2,15 @@ import { mkdir, open, readFile, rm, truncate, writeFile } from 'node:fs/promises
 import { dirname, join } from 'node:path';
 import { runTool } from '../../initrd/build-tool.ts';
 import { listTree } from '../../initrd/list-tree.ts';
+import { PARTITION_TYPES } from '../../protocol/partition-table/partition-types.ts';
 import { EPOCH_SECONDS } from './debian-root.ts';
 
 const MIB = 2 ** 20;
 const SECTOR = 512;
 const TYPES = {
-  esp: 'C12A7328-F81F-11D2-BA4B-00A0C93EC93B',
+  esp: PARTITION_TYPES.esp,
   root: '4F68BCE3-E8CD-4DB1-96E7-FBCAF984B709', // Linux root, x86-64
-  data: '0FC63DAF-8483-4772-8E79-3D69D8477DE4',
+  data: PARTITION_TYPES.linux,
 } as const;
 
 export interface PartitionRecipe {
@@ -22,6 +23,8 @@ export interface PartitionRecipe {
 
 interface FatContent {
   kind: 'fat';
+  /** ESP unless given. */
+  label?: string;
   /** Path on the file system → file. */
   files: Record<string, string>;
   /** Makes the disk start under BIOS too, by the syslinux.cfg among the files. */
@@ -95,9 +98,10 @@ async function forgetWhenCopied(file: string, folder: string): Promise<void> {
   await runTool('env', [`E2FSPROGS_FAKE_TIME=${EPOCH_SECONDS}`, 'debugfs', '-w', '-f', script, file]);
 }
 
-async function fillFat(file: string, { files, biosLoader }: FatContent, startSector: number): Promise<void> {
+async function fillFat(file: string, content: FatContent, startSector: number): Promise<void> {
+  const { files, biosLoader, label = 'ESP' } = content;
   // -h: the BIOS loader finds its partition by the sectors in front of it.
-  await runTool('mkfs.vfat', ['--invariant', '-F', '32', '-n', 'ESP', '-h', String(startSector), file]);
+  await runTool('mkfs.vfat', ['--invariant', '-F', '32', '-n', label, '-h', String(startSector), file]);
   const folders = new Set(Object.keys(files).flatMap((name) => parents(name)));
   const dated = ['TZ=UTC', `SOURCE_DATE_EPOCH=${EPOCH_SECONDS}`];
   for (const folder of [...folders].sort())

@@ -1,14 +1,14 @@
-import { mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cached, hashOfFile } from '../../initrd/build-cache.ts';
 import type { SigningKey } from '../../initrd/micro-os/sign-efi.ts';
 import { step } from '../../setup/step.ts';
-import { EPOCH_SECONDS, ensureDebianRoot } from './debian-root.ts';
+import { ensureDebianRoot } from './debian-root.ts';
 import { makeDiskImage } from './disk-image.ts';
 import { publishable, type TargetImage, targetImageIn } from './image-file.ts';
 import { immutableInitramfs } from './immutable-initramfs.ts';
 import { systemdBootFile, writeUnifiedKernel } from './unified-kernel.ts';
-import { unpackRoot, writeDated } from './unpacked-root.ts';
+import { fillRoot, unpackRoot, writeDated } from './unpacked-root.ts';
 import { ensureVendorKey, signAsVendor } from './vendor.ts';
 
 const ROOT_UUID = '6b696e64-6c69-4e67-a000-00000000000a';
@@ -50,11 +50,11 @@ async function build(
 ): Promise<void> {
   say('unpacking');
   const root = await unpackRoot(target, rootTar);
-  await writeDated(join(root, 'etc/fstab'), '# the initramfs mounts what is needed\n');
-  await writeDated(join(root, 'etc/cloud/cloud.cfg.d/91_immutable.cfg'), CLOUD_CONFIG);
-  await mkdir(join(root, 'persistent'));
-  for (const folder of ['', 'etc', 'etc/cloud/cloud.cfg.d', 'persistent'])
-    await utimes(join(root, folder), EPOCH_SECONDS, EPOCH_SECONDS);
+  await fillRoot(root, {
+    'etc/fstab': '# the initramfs mounts what is needed\n',
+    'etc/cloud/cloud.cfg.d/91_immutable.cfg': CLOUD_CONFIG,
+    'persistent/': '',
+  });
 
   say('kernel image');
   const uki = join(target, 'linux.efi');

@@ -1,14 +1,14 @@
-import { readFile, rm, utimes } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cached, hashOfFile } from '../../initrd/build-cache.ts';
 import { resolvePackages, unpackPackage } from '../../initrd/debian/packages.ts';
 import type { SigningKey } from '../../initrd/micro-os/sign-efi.ts';
 import { step } from '../../setup/step.ts';
-import { EPOCH_SECONDS, ensureDebianRoot } from './debian-root.ts';
+import { ensureDebianRoot } from './debian-root.ts';
 import { type BiosLoader, makeDiskImage } from './disk-image.ts';
 import { publishable, type TargetImage, targetImageIn } from './image-file.ts';
 import { writeUnifiedKernel } from './unified-kernel.ts';
-import { unpackRoot, writeDated } from './unpacked-root.ts';
+import { fillRoot, unpackRoot, writeDated } from './unpacked-root.ts';
 import { ensureVendorKey, signAsVendor } from './vendor.ts';
 
 const ROOT_UUID = '6b696e64-6c69-4e67-a000-000000000001';
@@ -47,8 +47,7 @@ async function build(
 ): Promise<void> {
   say('unpacking');
   const root = await unpackRoot(target, rootTar);
-  await writeDated(join(root, 'etc/fstab'), `UUID=${ROOT_UUID} / ext4 errors=remount-ro,noatime 0 1\n`);
-  await utimes(join(root, 'etc'), EPOCH_SECONDS, EPOCH_SECONDS);
+  await fillRoot(root, { 'etc/fstab': `UUID=${ROOT_UUID} / ext4 errors=remount-ro,noatime 0 1\n` });
 
   say('kernel image');
   const uki = join(target, 'linux.efi');

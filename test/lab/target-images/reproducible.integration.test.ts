@@ -1,11 +1,11 @@
 import {
   copyFileSync,
+  lutimesSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
-  utimesSync,
-  writeFileSync,
+  symlinkSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +15,7 @@ import { afterAll, expect, it } from 'vitest';
 import { makeDiskImage } from '../../../lab/target-images/disk-image.ts';
 import { publishable, targetImageIn } from '../../../lab/target-images/image-file.ts';
 import { systemdBootFile } from '../../../lab/target-images/unified-kernel.ts';
+import { fillRoot } from '../../../lab/target-images/unpacked-root.ts';
 import { ensureVendorKey, signAsVendor } from '../../../lab/target-images/vendor.ts';
 
 const work = mkdtempSync(join(tmpdir(), 'kindling-target-'));
@@ -24,9 +25,10 @@ it('a target image is the same bytes every time, its signature and its manifest 
   const build = async (name: string) => {
     const folder = join(work, name);
     const root = join(folder, 'root');
-    mkdirSync(join(root, 'etc'), { recursive: true });
-    writeFileSync(join(root, 'etc/hostname'), 'edge\n');
-    for (const path of ['etc/hostname', 'etc', '']) utimesSync(join(root, path), 1, 1);
+    mkdirSync(root, { recursive: true });
+    symlinkSync('/proc/self/fd', join(root, 'fd')); // as every root has one: what it leads to comes and goes
+    lutimesSync(join(root, 'fd'), 1, 1);
+    await fillRoot(root, { 'etc/hostname': 'edge\n', 'boot/efi/': '' });
     const vendor = await ensureVendorKey();
     const loader = join(folder, 'loader.efi');
     copyFileSync(await systemdBootFile('systemd-bootx64.efi'), loader);
