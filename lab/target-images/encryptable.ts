@@ -1,14 +1,14 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { copyFile, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import { cached, hashOfFile } from '../../initrd/build-cache.ts';
 import { resolvePackages, unpackPackage } from '../../initrd/debian/packages.ts';
 import { step } from '../../setup/step.ts';
 import { ensureDebianRoot } from './debian-root.ts';
-import { makeDiskImage } from './disk-image.ts';
-import { unpackRoot, writeDated } from './unpacked-root.ts';
+import { makeDiskImage, type PartitionRecipe } from './disk-image.ts';
+import { dateFiles, fillRoot, unpackRoot, writeDated } from './unpacked-root.ts';
 
-const ROOT_UUID = '6b696e64-6c69-4e67-a000-000000000002';
-const ROOT_MIB = 300;
+const ROOT_MIB = 176;
+const BOOT_MIB = 64;
 const ESP_MIB = 40;
 const OUR_SOURCES = ['debian-root.ts', 'disk-image.ts', 'encryptable.ts', 'unpacked-root.ts'];
 
@@ -16,6 +16,7 @@ const OUR_SOURCES = ['debian-root.ts', 'disk-image.ts', 'encryptable.ts', 'unpac
 const PACKAGES = [
   'linux-image-cloud-amd64',
   'initramfs-tools',
+  'zstd',
   'cryptsetup-initramfs',
   'tpm2-initramfs-tool',
   'libtss2-tcti-device0',
@@ -28,75 +29,141 @@ const PACKAGES = [
 const HOOKS = [
   'echo kindling-encrypted > "$1/etc/hostname"',
   ': > "$1/etc/machine-id"; rm -f "$1/var/lib/dbus/machine-id"',
-  // Only what the hooks ask for: the initramfs is made again on a machine without acceleration. NVMe, ext4 and the TPM are built in.
-  'echo MODULES=list > "$1/etc/initramfs-tools/conf.d/small"; chroot "$1" update-initramfs -u -k all',
+  // Only what the hooks ask for, quickly packed: the initramfs is made again on a machine without acceleration. NVMe, ext4 and the TPM are built in.
+  'printf "MODULES=list\\nCOMPRESS=zstd\\nCOMPRESSLEVEL=1\\n" > "$1/etc/initramfs-tools/conf.d/small"; chroot "$1" update-initramfs -u -k all',
+  // The boot menu, too: without what looks for Xen, other systems and the firmware's own menu, and without colours.
+  'cd "$1/etc/grub.d"; chmod -x 05_debian_theme 20_linux_xen 30_os-prober 30_uefi-firmware',
   // The whole root travels through the encryption, there and back: what it never reads stays out of it.
-  'cd "$1"/usr/lib/modules/*/kernel; rm -rf drivers/net drivers/gpu drivers/infiniband net fs/xfs fs/btrfs fs/ocfs2 fs/nfs fs/cifs sound; chroot "$1" depmod "$(ls "$1/lib/modules")"',
-  'rm -rf "$1"/usr/lib/udev/hwdb.* "$1"/usr/lib/x86_64-linux-gnu/perl "$1"/usr/share/perl',
+  'cd "$1"/usr/lib/modules/*/kernel; rm -rf net sound virt; find drivers fs -mindepth 1 -maxdepth 1 ! -name md ! -name char ! -name virtio ! -name fat ! -name nls ! -name efivarfs ! -name autofs -exec rm -rf {} +; chroot "$1" depmod "$(ls "$1/lib/modules")"',
+  'cd "$1/usr"; rm -rf lib/udev/hwdb.* share/perl lib/x86_64-linux-gnu/perl lib/x86_64-linux-gnu/libperl.* lib/x86_64-linux-gnu/gconv share/zoneinfo share/grub/*.pf2 sbin/grub-install sbin/grub-macbless bin/grub-fstest bin/grub-mkrescue bin/grub-mkstandalone bin/grub-mknetdir bin/grub-mount bin/grub-render-label bin/grub-syslinux2cfg',
   'rm -rf "$1"/var/cache/apt/*.bin "$1"/var/cache/debconf/* "$1"/var/log/*',
 ];
 
-const FILES: Record<string, string> = {
-  'etc/fstab': `UUID=${ROOT_UUID} / ext4 errors=remount-ro 0 1\nLABEL=ESP /boot/efi vfat umask=0077 0 1\n`,
-  'etc/default/grub':
-    'GRUB_TIMEOUT=0\nGRUB_DISTRIBUTOR=Debian\nGRUB_TERMINAL=console\nGRUB_CMDLINE_LINUX="console=tty0 console=ttyS0 panic=10 no_timer_check mitigations=off apparmor=0 audit=0"\n',
-  // Ubuntu's cloud images start without an initramfs, by the GUID of the root's partition.
-  'etc/default/grub.d/40-force-partuuid.cfg': 'GRUB_FORCE_PARTUUID=6b696e64-6c69-6e67-8000-000000000001\n',
-  'boot/efi/.keep': '',
-  'boot/grub/grub.cfg': `menuentry Debian {\n  linux /vmlinuz root=UUID=${ROOT_UUID} ro console=ttyS0\n  initrd /initrd.img\n}\n`,
-};
+/**
+ * Programs that the scripts of initramfs-tools start by the hundred. Without acceleration the start is all that counts, and that of a busybox without
+ * libraries is the cheapest; others are called with options that only GNU's have.
+ */
+const STARTED_OFTEN = ['basename', 'dirname', 'mkdir', 'readlink', 'sed'];
+const BUSYBOX_HOOK = 'usr/share/initramfs-tools/hooks/zz-busybox';
+
+/** In what the cloud images of Ubuntu's releases differ: 24.04 has /boot on a partition of its own. */
+interface Release {
+  rootUuid: string;
+  bootUuid?: string;
+  espLabel: string;
+}
+
+const RELEASES = {
+  '22.04': { rootUuid: '6b696e64-6c69-4e67-a000-000000000002', espLabel: 'ESP' },
+  '24.04': {
+    rootUuid: '6b696e64-6c69-4e67-a000-000000000004',
+    bootUuid: '6b696e64-6c69-4e67-a000-000000000005',
+    espLabel: 'UEFI',
+  },
+} as const satisfies Record<string, Release>;
 
 /**
- * A mutable Debian with GRUB and initramfs-tools, partitioned as Ubuntu's cloud image of 22.04 is: 1 the root with /boot in it, 15 the ESP, whose
- * GRUB is the distribution's signed one and looks for grub.cfg by the UUID of the root. Gives the path of the raw image. Cached.
+ * A mutable Debian with GRUB and initramfs-tools, partitioned as Ubuntu's cloud image of that release: 15 the ESP, whose GRUB is the distribution's
+ * signed one and looks for grub.cfg by a UUID, with 24.04 then 16 for /boot, and 1 the root. Gives the path of the raw image. Cached.
  */
-export async function ensureEncryptableTarget(): Promise<string> {
-  const rootTar = await ensureDebianRoot({ packages: PACKAGES, hooks: HOOKS });
+export async function ensureEncryptableTarget(release: keyof typeof RELEASES): Promise<string> {
+  const rootTar = await ensureEncryptableRoot();
   const sources = await Promise.all(OUR_SOURCES.map((name) => hashOfFile(join(import.meta.dirname, name))));
-  const folder = await cached('target-encryptable', { rootTar, sources }, (target) =>
-    step('target image «Debian with GRUB»', () => build(target, rootTar)),
+  const folder = await cached('target-encryptable', { rootTar, sources, release }, (target) =>
+    step(`target image «Debian with GRUB», as ${release}`, () => build(target, rootTar, RELEASES[release])),
   );
   return join(folder, 'disk.raw');
 }
 
-async function build(target: string, rootTar: string): Promise<void> {
+/** Its root file system as a tar file. */
+export function ensureEncryptableRoot(): Promise<string> {
+  return ensureDebianRoot({ packages: PACKAGES, hooks: HOOKS });
+}
+
+async function build(target: string, rootTar: string, release: Release): Promise<void> {
+  const { rootUuid, bootUuid, espLabel } = release;
   const root = await unpackRoot(target, rootTar);
-  for (const [file, text] of Object.entries(FILES)) {
-    await mkdir(join(root, dirname(file)), { recursive: true });
-    await writeDated(join(root, file), text);
+  await lightenScripts(root);
+  await fillRoot(root, {
+    'boot/efi/': '',
+    'boot/grub/': '',
+    'etc/fstab': [
+      `UUID=${rootUuid} / ext4 errors=remount-ro 0 1`,
+      ...(bootUuid ? ['LABEL=BOOT /boot ext4 defaults 0 2'] : []),
+      `LABEL=${espLabel} /boot/efi vfat umask=0077 0 1`,
+      '',
+    ].join('\n'),
+    'etc/default/grub':
+      'GRUB_TIMEOUT=0\nGRUB_DISTRIBUTOR=Debian\nGRUB_TERMINAL=console\nGRUB_CMDLINE_LINUX="console=tty0 console=ttyS0 panic=10 no_timer_check mitigations=off apparmor=0 audit=0"\n',
+    // Ubuntu's cloud images start without an initramfs, by the GUID of the root's partition.
+    'etc/default/grub.d/40-force-partuuid.cfg': 'GRUB_FORCE_PARTUUID=6b696e64-6c69-6e67-8000-000000000001\n',
+  });
+  const partitions = [
+    await systemPartition(target, release),
+    ...(bootUuid ? [await bootPartition(target, root, bootUuid)] : []),
+    rootPartition(root, rootUuid),
+  ];
+  await makeDiskImage(join(target, 'disk.raw'), partitions);
+  for (const used of ['root', 'boot', 'grub.cfg'])
+    await rm(join(target, used), { recursive: true, force: true });
+}
+
+async function lightenScripts(root: string): Promise<void> {
+  const [busybox] = await resolvePackages(['busybox-static']);
+  if (!busybox) throw new Error('resolvePackages gives what it is asked for');
+  const programs = ['busybox', ...STARTED_OFTEN].map((name) => join(root, 'usr/bin', name));
+  for (const program of programs) {
+    await rm(program);
+    if (program.endsWith('/busybox'))
+      await copyFile(join(await unpackPackage(busybox), 'bin/busybox'), program);
+    else await symlink('busybox', program);
   }
+  await dateFiles([...programs, join(root, 'usr/bin')]);
+  const hook = await readFile(join(root, BUSYBOX_HOOK), 'utf8');
+  const links = '"$DESTDIR/bin/busybox" --install "$DESTDIR/bin" 2>/dev/null'; // all at once, not one ln after the other
+  await fillRoot(root, { [BUSYBOX_HOOK]: `${hook.slice(0, hook.indexOf('for alias in'))}${links}\n` });
+}
+
+async function systemPartition(
+  target: string,
+  { rootUuid, bootUuid, espLabel }: Release,
+): Promise<PartitionRecipe> {
   const [grub] = await resolvePackages(['grub-efi-amd64-signed']);
   if (!grub) throw new Error('resolvePackages gives what it is asked for');
+  const loader = join(await unpackPackage(grub), 'usr/lib/grub/x86_64-efi-signed/grubx64.efi.signed');
   const stub = join(target, 'grub.cfg');
-  await writeFile(
+  await writeDated(
     stub,
-    `search.fs_uuid ${ROOT_UUID} root\nset prefix=($root)'/boot/grub'\nconfigfile $prefix/grub.cfg\n`,
+    `search.fs_uuid ${bootUuid ?? rootUuid} root\nset prefix=($root)'${bootUuid ? '' : '/boot'}/grub'\nconfigfile $prefix/grub.cfg\n`,
   );
-  await makeDiskImage(join(target, 'disk.raw'), [
-    {
-      number: 15,
-      label: 'ESP',
-      type: 'esp',
-      mib: ESP_MIB,
-      content: {
-        kind: 'fat',
-        files: {
-          '/EFI/BOOT/BOOTX64.EFI': join(
-            await unpackPackage(grub),
-            'usr/lib/grub/x86_64-efi-signed/grubx64.efi.signed',
-          ),
-          '/EFI/debian/grub.cfg': stub,
-        },
-      },
+  return {
+    number: 15,
+    label: 'ESP',
+    type: 'esp',
+    mib: ESP_MIB,
+    content: {
+      kind: 'fat',
+      label: espLabel,
+      files: { '/EFI/BOOT/BOOTX64.EFI': loader, '/EFI/debian/grub.cfg': stub },
     },
-    {
-      number: 1,
-      label: 'rootfs',
-      type: 'root',
-      mib: ROOT_MIB,
-      content: { kind: 'ext4', label: 'rootfs', uuid: ROOT_UUID, blockBytes: 4096, folder: root },
-    },
-  ]);
-  await rm(root, { recursive: true });
-  await rm(stub);
+  };
+}
+
+/** /boot of the root, which keeps the empty folder. */
+async function bootPartition(target: string, root: string, uuid: string): Promise<PartitionRecipe> {
+  const folder = join(target, 'boot');
+  await rename(join(root, 'boot'), folder);
+  await fillRoot(root, { 'boot/': '' });
+  return {
+    number: 16,
+    label: 'BOOT',
+    type: 'data',
+    mib: BOOT_MIB,
+    content: { kind: 'ext4', label: 'BOOT', uuid, folder },
+  };
+}
+
+function rootPartition(folder: string, uuid: string): PartitionRecipe {
+  const content = { kind: 'ext4', label: 'rootfs', uuid, blockBytes: 4096, folder } as const;
+  return { number: 1, label: 'rootfs', type: 'root', mib: ROOT_MIB, content };
 }

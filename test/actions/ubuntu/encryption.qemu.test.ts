@@ -1,134 +1,151 @@
-import { copyFile, mkdtemp, rm, truncate } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { DiskFile } from '../../../lab/qemu/disk-file.ts';
 import { bootMachine, type Machine } from '../../../lab/qemu/machine.ts';
-import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
 import { ensureEncryptableTarget } from '../../../lab/target-images/encryptable.ts';
-import { MicroOsShell } from '../micro-os-shell.ts';
+import { EncryptionLab } from '../encryption/encryption-lab.ts';
 import { numbersAndLabels, partitionsOn } from '../partitions-on.ts';
 
 const LONG = 900_000;
+const JAMMY = { KINDLING_DISK: 'serial=RELEASE2204' };
+const NOBLE = { KINDLING_DISK: 'serial=RELEASE2404' };
 /** Tells on the console what the installed system came up with. */
-const REPORT = `[Unit]
-After=multi-user.target
-[Service]
-Type=oneshot
-StandardOutput=tty
-TTYPath=/dev/ttyS0
-ExecStart=/bin/sh -c 'for m in / /boot /boot/efi /var/lib/rancher; do echo "UP $$m $$(findmnt -no SOURCE $$m)"; done; echo "UP swap $$(swapon --show=NAME --noheadings | xargs -r readlink -f)"; tpm2-initramfs-tool unseal --pcrs 15 -T device:/dev/tpmrm0 >/dev/null 2>&1; echo "UP unseal $$?"; echo UP end'
-[Install]
-WantedBy=multi-user.target
+const REPORT = `#!/bin/sh
+exec >/dev/ttyS0 2>&1
+for m in / /boot /boot/efi /var/lib/rancher; do echo "UP $m $(findmnt -no SOURCE $m)"; done
+echo "UP swap $(swapon --show=NAME --noheadings | xargs -r readlink -f)"
+tpm2-initramfs-tool unseal --pcrs 15 -T device:/dev/tpmrm0 >/dev/null 2>&1; echo "UP unseal $?"
+echo "UP typed $(ls /run | grep -c kindling-recovery-key)"
+echo UP end
 `;
 
-let folder: string;
-let server: Server;
-let machine: Machine;
-let shell: MicroOsShell;
-let url: string;
-const escrowed: { keyId: string; recoveryKey: string }[] = [];
+let lab: EncryptionLab;
 
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'kindling-ubuntu-fde-'));
-  const file = path.join(folder, 'disk.raw');
-  await copyFile(await ensureEncryptableTarget(), file);
-  await truncate(file, 60 * 2 ** 30);
-  server = createServer(async (request, response) => {
-    escrowed.push(JSON.parse(await text(request)));
-    response.writeHead(201).end('{}');
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  url = `http://10.0.2.2:${(server.address() as { port: number }).port}/escrow`;
-  machine = await bootMachine({
-    name: 'encryption of a mutable system',
+  lab = await EncryptionLab.start({
+    name: 'encryption of mutable systems',
     firmware: 'ovmf',
-    memoryMb: 1024,
-    tpm: true,
-    disks: [{ bus: 'nvme', file, serial: 'SYSTEM1' }],
-    nics: [{ model: 'virtio' }],
-    kernel: await microOsKernel({ profile: 'full', cmdline: 'kindling.debug no_timer_check' }),
+    disks: [
+      {
+        bus: 'nvme',
+        file: await ensureEncryptableTarget('22.04'),
+        copy: true,
+        size: '31G',
+        serial: 'RELEASE2204',
+      },
+      {
+        bus: 'nvme',
+        file: await ensureEncryptableTarget('24.04'),
+        copy: true,
+        size: '26G',
+        serial: 'RELEASE2404',
+      },
+    ],
+    variables: { MINIMUM_ROOTFS_SIZE: '4', KINDLING_OTHER_DISKS: 'leave' },
   });
-  await ready();
 });
-afterAll(async () => {
-  await machine?.[Symbol.asyncDispose]();
-  server?.close();
-  if (folder) await rm(folder, { recursive: true });
-});
+afterAll(() => lab?.[Symbol.asyncDispose]());
 
-async function ready() {
-  shell = new MicroOsShell(machine);
-  await machine.console.waitFor(/KINDLING-STAGE \{"stage":"network"/, { timeoutMs: 240_000 });
+const placeReport = (disk: Record<string, string>) =>
+  lab.action('writefile', { ...disk, DEST_PATH: '/etc/rc.local', CONTENTS: REPORT, MODE: '0755' });
+
+const keyIds = () => [...new Set(lab.escrowed.map(({ keyId }) => keyId))];
+
+async function upReport({ console }: Machine): Promise<string[]> {
+  await console.waitFor(/UP end/, { timeoutMs: 400_000 });
+  return console.lines.flatMap(({ text }) => /(?<!\S)UP (?=[/a-z]).*\S/.exec(text)?.[0] ?? []);
 }
 
-const done = async (name: string, variables: Record<string, string> = {}) => {
-  const answer = await shell.action(name, variables, 600_000);
-  expect({ name, ...answer }).toMatchObject({ name, exitCode: 0 });
-  return answer.output;
-};
+const up = (boot: number) => [
+  'UP / /dev/mapper/rootfs_crypt',
+  expect.stringMatching(new RegExp(`^UP /boot /dev/nvme\\dn1p${boot}$`)),
+  expect.stringMatching(/^UP \/boot\/efi \/dev\/nvme\dn1p15$/),
+  'UP /var/lib/rancher /dev/mapper/persistent_crypt[/rancher]',
+  expect.stringMatching(/^UP swap \/dev\/dm-\d/),
+  'UP unseal 1',
+  'UP typed 0',
+  'UP end',
+];
 
-/** On the console, where its progress can be seen. */
-async function encryptUntil(pattern: RegExp): Promise<string | undefined> {
-  const after = machine.console.mark();
-  machine.console.type(`kindling-agent action fde_dmv --set KINDLING_ESCROW_URL=${url}; echo FDE''=$?\n`);
-  const { groups } = await machine.console.waitFor(pattern, { after, timeoutMs: 800_000 });
-  return groups[1];
-}
-
-async function upReport(): Promise<string[]> {
-  await machine.console.waitFor(/UP end/, { timeoutMs: 400_000 });
-  return machine.console.lines.flatMap(({ text: line }) => /(?<!\S)UP (?=[/a-z]).*\S/.exec(line)?.[0] ?? []);
+async function expectUnreadable(disk: DiskFile | undefined, labels: string[]): Promise<void> {
+  const partitions = await partitionsOn(disk);
+  expect(numbersAndLabels(partitions)).toEqual(labels);
+  for (const label of ['rootfs', 'reserved']) {
+    const part = partitions.find(({ partLabel }) => partLabel === label);
+    const bytes = (await disk?.read(part?.startBytes ?? 0, 240 << 20)) ?? Buffer.alloc(0);
+    expect(bytes.includes('multi-user.target')).toBe(false);
+  }
 }
 
 describe('full disk encryption of a mutable system', () => {
-  it('is hit by a power cut in the middle of the root', { timeout: LONG }, async () => {
-    await done('writefile', {
-      DEST_PATH: '/etc/systemd/system/report.service',
-      CONTENTS: REPORT,
-      MODE: '0644',
+  it('24.04 is encrypted around the /boot it has', { timeout: LONG }, async () => {
+    await placeReport(NOBLE);
+    expect(await lab.encrypt(NOBLE)).toMatchObject({
+      exitCode: 0,
+      output: expect.stringContaining('is encrypted'),
     });
-    await done('cexec', { CHROOT: 'y', CMD_LINE: '/bin/systemctl enable report.service' });
-    await encryptUntil(/^encrypting the root [3-9]/);
-    expect(escrowed).toHaveLength(1);
-    await machine.powerCut();
+    expect(keyIds()).toHaveLength(1);
+  });
+
+  it('22.04 is hit by a power cut in the middle of the root', { timeout: LONG }, async () => {
+    await placeReport(JAMMY);
+    await lab.encryptUntil(/^encrypting the root [3-9]/, JAMMY);
+    expect(keyIds()).toHaveLength(2);
+    await lab.machine.powerCut();
   });
 
   it('after it goes on with the same keys; actions after it still reach the system', {
     timeout: LONG,
   }, async () => {
-    await machine.powerOn();
-    await ready();
-    expect(await encryptUntil(/FDE=(\d+)/)).toBe('0');
-    expect(new Set(escrowed.map(({ keyId }) => keyId)).size).toBe(1);
-    expect(await done('fde_dmv', { KINDLING_ESCROW_URL: url })).toContain('is encrypted already');
-    await done('writefile', { DEST_PATH: '/etc/after-encryption', CONTENTS: 'reached' });
-    expect(await done('kernelupgrd', { SKIP_KERNEL_UPGRADE: 'true' })).toContain('the disk is encrypted');
-    expect((await shell.run('ls /dev/mapper')).output).not.toContain('crypt');
+    await lab.powerOn();
+    expect(await lab.encrypt(JAMMY)).toMatchObject({
+      exitCode: 0,
+      output: expect.stringContaining('is encrypted'),
+    });
+    expect(keyIds()).toHaveLength(2);
+    expect(await lab.encrypt(JAMMY)).toMatchObject({
+      exitCode: 0,
+      output: expect.stringContaining('is encrypted already'),
+    });
+    await lab.action('writefile', { ...JAMMY, DEST_PATH: '/etc/after-encryption', CONTENTS: 'reached' });
+    expect(await lab.action('kernelupgrd', { ...JAMMY, SKIP_KERNEL_UPGRADE: 'true' })).toContain(
+      'the disk is encrypted',
+    );
+    expect(await lab.run('ls /dev/mapper')).not.toContain('crypt');
   });
 
   it('the installed system opens its volumes with the TPM, which then keeps the key', {
     timeout: LONG,
   }, async () => {
-    await machine.powerCut();
-    await machine.powerOn({ kernel: undefined });
-    expect(await upReport()).toEqual([
-      'UP / /dev/mapper/rootfs_crypt',
-      'UP /boot /dev/nvme0n1p2',
-      'UP /boot/efi /dev/nvme0n1p15',
-      'UP /var/lib/rancher /dev/mapper/persistent_crypt[/rancher]',
-      expect.stringMatching(/^UP swap \/dev\/dm-\d/),
-      'UP unseal 1',
-      'UP end',
-    ]);
+    await lab.machine.powerCut();
+    await lab.machine.powerOn({ kernel: undefined });
+    expect(await upReport(lab.machine)).toEqual(up(2));
+    await lab.machine.powerCut();
   });
 
-  it('nothing readable is left on the disk', async () => {
-    await machine.powerCut();
-    const [disk] = machine.disks;
-    const partitions = await partitionsOn(disk);
-    expect(numbersAndLabels(partitions)).toEqual([
+  it('on another mainboard the recovery key is asked for once, and opens every volume', {
+    timeout: LONG,
+  }, async () => {
+    const [, noble] = lab.machine.disks;
+    await using other = await bootMachine({
+      name: 'another mainboard',
+      firmware: 'ovmf',
+      memoryMb: 1024,
+      tpm: true,
+      disks: [{ bus: 'nvme', ...(noble ? { file: noble.path } : {}) }],
+    });
+    const asked = /Recovery key for rootfs_crypt:/;
+    const { mark } = await other.console.waitFor(asked, { timeoutMs: 240_000 });
+    other.console.type('not-the-key\n');
+    await other.console.waitFor(asked, { after: mark, timeoutMs: 240_000 });
+    other.console.type(`${lab.escrowed[0]?.recoveryKey}\n`);
+    expect(await upReport(other)).toEqual(up(16));
+    expect(other.console.text).not.toContain('Recovery key for swap_crypt');
+    expect(other.console.text).not.toContain(lab.escrowed[0]?.recoveryKey);
+  });
+
+  it('nothing readable is left on the disks', async () => {
+    const [jammy, noble] = lab.machine.disks;
+    await expectUnreadable(jammy, [
       '1 rootfs',
       '2 boot',
       '3 swap',
@@ -137,10 +154,14 @@ describe('full disk encryption of a mutable system', () => {
       '6 persistent',
       '15 ESP',
     ]);
-    for (const number of [1, 5]) {
-      const part = partitions.find((each) => each.number === number);
-      const bytes = (await disk?.read(part?.startBytes ?? 0, 400 << 20)) ?? Buffer.alloc(0);
-      expect(bytes.includes('multi-user.target')).toBe(false);
-    }
+    await expectUnreadable(noble, [
+      '1 rootfs',
+      '2 swap',
+      '3 tep',
+      '4 reserved',
+      '5 persistent',
+      '15 ESP',
+      '16 BOOT',
+    ]);
   });
 });
