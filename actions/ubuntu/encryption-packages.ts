@@ -1,4 +1,5 @@
-import { access } from 'node:fs/promises';
+import { access, readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
 import type { ActionContext } from '../action.ts';
 import { enterRoot } from '../cexec/enter-root.ts';
@@ -30,20 +31,37 @@ export async function installEncryptionPackages(context: ActionContext, root: st
   }
   const missing: string[] = [];
   for (const [name, file] of Object.entries(PACKAGES)) if (await lacks(file)) missing.push(name);
-  if (missing.length === 0) return;
-  context.log('info', `installing ${missing.join(', ')}`);
+  if (missing.length === 0 && !(await hasHalfInstalled(root))) return;
+  context.log('info', `installing ${missing.join(', ') || 'what was begun'}`);
   const inside = await enterRoot(context, root, { lendResolvConf: true });
   try {
-    await runInRoot(context, root, 'dpkg --configure -a'); // where a run was killed in the middle of this
-    await runInRoot(context, root, 'apt-get update');
-    await runInRoot(context, root, `apt-get install -y --no-install-recommends ${missing.join(' ')}`);
+    // Where a run was killed in the middle of this; what lacks a package that it needs is left for apt.
+    await runInRoot(context, root, 'dpkg --configure -a || true');
+    if (missing.length > 0 || (await hasHalfInstalled(root))) {
+      await runInRoot(context, root, 'apt-get update');
+      const install = 'apt-get install -y --fix-broken --no-install-recommends';
+      await runInRoot(context, root, `${install} ${missing.join(' ')}`);
+    }
   } catch (cause) {
     context.signal.throwIfAborted();
     throw new KindlingError(
       'KND_ENCRYPTION_PACKAGES',
-      `the installed system lacks ${missing.join(', ')}, and its package manager could not install them; nothing was encrypted`,
+      `the installed system lacks ${missing.join(', ') || 'a part of what was begun'}, and its package manager could not install it; nothing was encrypted`,
       { cause },
     );
   }
   await inside.leave();
+}
+
+/**
+ * Whether a package is unpacked but not set up, by dpkg's record: its files are there, and yet it may lack what it needs. What dpkg was at when it
+ * was killed is not in the record yet but beside it.
+ */
+async function hasHalfInstalled(root: string): Promise<boolean> {
+  const record = await pathInRoot(root, '/var/lib/dpkg');
+  const status = await readFile(path.join(record, 'status'), 'utf8').catch(() => '');
+  const isHalf = /^Status: install \S+ (?:half-installed|unpacked|half-configured|triggers-\w+)$/m.test(
+    status,
+  );
+  return isHalf || (await readdir(path.join(record, 'updates')).catch(() => [])).length > 0;
 }

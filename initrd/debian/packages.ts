@@ -36,10 +36,7 @@ export async function unpackPackages(packages: readonly DebianPackage[]): Promis
   const missing = packages.filter((one) => !isCached('debian', one));
   const downloads = await mkdtemp(join(tmpdir(), 'kindling-debian-'));
   try {
-    if (missing.length > 0) {
-      const wanted = missing.map(({ name, version }) => `${name}=${version}`);
-      await aptGet(['download', ...wanted], wanted.join(' '), downloads);
-    }
+    if (missing.length > 0) await downloadPackages(missing, downloads);
     const debs = new Map<string, string>();
     for (const file of await readdir(downloads)) debs.set(await hashOfFile(join(downloads, file)), file);
     const folders: string[] = [];
@@ -48,6 +45,12 @@ export async function unpackPackages(packages: readonly DebianPackage[]): Promis
   } finally {
     await rm(downloads, { recursive: true, force: true });
   }
+}
+
+/** The package files themselves, into the folder. */
+export async function downloadPackages(packages: readonly DebianPackage[], folder: string): Promise<void> {
+  const wanted = packages.map(({ name, version }) => `${name}=${version}`);
+  await aptGet(['download', ...wanted], wanted.join(' '), folder);
 }
 
 async function unpack(debian: DebianPackage, downloads: string, deb: string | undefined): Promise<string> {
