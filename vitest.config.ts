@@ -19,6 +19,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['**/*.integration.test.ts', '**/*.qemu.test.ts'],
+          testTimeout: 20_000,
           sequence: { groupOrder: 0 },
         },
       },
