@@ -1,13 +1,11 @@
 import { createHash, type Hash } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { KindlingError } from '../../protocol/error.ts';
 import type { HttpConnection } from './http/connection.ts';
 import { get, redact, statusError } from './http/get.ts';
 import { contentLength, type ResponseHead } from './http/response-parser.ts';
 import type { RetryPolicy, Transport } from './interface.ts';
+import { DEFAULT_WINDOW_MS, RetryPause } from './retry-pause.ts';
 import { STALL_BYTES, StallWatch } from './stall-watch.ts';
-
-const DEFAULT_WINDOW_MS = 600_000;
 
 export interface DownloadOptions {
   sources: readonly string[];
@@ -99,7 +97,7 @@ export class Download {
     const sources = [...new Set(this.#options.sources)];
     const windowMs = retry.windowMs ?? DEFAULT_WINDOW_MS;
     const hopeless = new Set<string>();
-    let pauseMs = 500;
+    const pause = new RetryPause();
     this.#lastProgressAt = performance.now();
     for (let attempt = 0; ; attempt += 1) {
       const usable = sources.filter((candidate) => !hopeless.has(candidate));
@@ -112,11 +110,11 @@ export class Download {
         signal?.throwIfAborted();
         const error = nameDownloadError(thrown, this.source);
         const hasMoved = this.#offset - offsetBefore >= STALL_BYTES;
-        if (hasMoved) pauseMs = 500;
+        if (hasMoved) pause.reset();
         if (isWrongEverywhere(error)) throw error;
         if (!error.retryable || isWrongThere(error)) hopeless.add(this.source);
         const waitedMs = performance.now() - this.#lastProgressAt;
-        const isLate = !hasMoved && waitedMs + pauseMs > windowMs;
+        const isLate = !hasMoved && waitedMs + pause.ms > windowMs;
         // every mirror is tried once, whatever the request says about trying again
         const isTired = attempt + 1 >= sources.length && (retry.isEnabled === false || isLate);
         if (isTired || hopeless.size === sources.length) throw error;
@@ -126,9 +124,7 @@ export class Download {
           code: error.code,
           source: redact(this.source),
         });
-        // jittered so that a rack of nodes does not come back in step
-        await delay(pauseMs * (0.75 + Math.random() / 2), undefined, signal ? { signal } : {});
-        pauseMs = Math.min(pauseMs * 1.5, 60_000);
+        await pause.wait(signal);
       } finally {
         this.#connection?.destroy();
         this.#connection = undefined;

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { KindlingError } from '../../../protocol/error.ts';
 import { nameDownloadError } from '../download.ts';
 import type { HttpConnection } from '../http/connection.ts';
 import { redact } from '../http/get.ts';
+import { DEFAULT_WINDOW_MS, RetryPause } from '../retry-pause.ts';
 import { dataRuns } from '../stream/block-output.ts';
 import { alignedMemory } from '../target/aligned-memory.ts';
 import { ALIGNMENT, type Target, tryReadRange } from '../target/target.ts';
@@ -12,8 +12,6 @@ import { type ChunkFigure, type ChunkTask, type ChunkWorkerMessage, Figures } fr
 import { fetchSpan } from './fetch-span.ts';
 import { NeighbourSource } from './neighbours/neighbour-source.ts';
 import { createUnpack, hasHash, isWrongContent, wrongChunk } from './unpack-chunk.ts';
-
-const DEFAULT_WINDOW_MS = 600_000;
 
 /** One of the threads that fetch, verify, unpack and write chunks, in any order, until the work list is empty. */
 export class ChunkWorker {
@@ -125,7 +123,7 @@ export class ChunkWorker {
     const { sources, retry, transport } = this.#task;
     const windowMs = retry.windowMs ?? DEFAULT_WINDOW_MS;
     let next = from;
-    let pauseMs = 500;
+    const pause = new RetryPause();
     let failures = 0;
     while (next < to) {
       const source = sources[this.#source % sources.length] ?? '';
@@ -149,7 +147,7 @@ export class ChunkWorker {
             if (isTaken) {
               next = index + 1;
               failures = 0;
-              pauseMs = 500;
+              pause.reset();
               this.#lastProgressAt = performance.now();
               this.#add('fromOrigin', 1);
             }
@@ -165,15 +163,12 @@ export class ChunkWorker {
         failures += 1;
         const isHopeless = !error.retryable || isWrongContent(error);
         const waitedMs = performance.now() - this.#lastProgressAt;
-        const isOver = isHopeless ? failures >= sources.length : waitedMs + pauseMs > windowMs;
+        const isOver = isHopeless ? failures >= sources.length : waitedMs + pause.ms > windowMs;
         // every mirror is tried once, whatever the request says about trying again
         const isTired = failures >= sources.length && (retry.isEnabled === false || isOver);
         if (isTired || error.code === 'KND_DISK_WRITE') throw error;
         this.#say({ kind: 'retry', message: `chunk ${next}: ${error.message}` });
-        if (failures >= sources.length) {
-          await delay(pauseMs * (0.75 + Math.random() / 2));
-          pauseMs = Math.min(pauseMs * 1.5, 60_000);
-        }
+        if (failures >= sources.length) await pause.wait();
       }
     }
   }

@@ -1,12 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { nameDownloadError } from '../download.ts';
 import { redact } from '../http/get.ts';
 import type { WriteImageContext, WriteImageRequest } from '../interface.ts';
+import { DEFAULT_WINDOW_MS, RetryPause } from '../retry-pause.ts';
 import type { ChunkTable } from './chunk-table.ts';
 import { fetchSpan } from './fetch-span.ts';
 import { createUnpack, hasHash, isWrongContent, wrongChunk } from './unpack-chunk.ts';
-
-const DEFAULT_WINDOW_MS = 600_000;
 
 /** Fetches, verifies and unpacks the first chunk, before anything is written: it says what disk the image wants. */
 export async function fetchFirstChunk(
@@ -18,7 +16,7 @@ export async function fetchFirstChunk(
   const unpack = createUnpack();
   const startedAt = performance.now();
   const windowMs = retry.isEnabled === false ? 0 : (retry.windowMs ?? DEFAULT_WINDOW_MS);
-  let pauseMs = 500;
+  const pause = new RetryPause();
   for (let attempt = 1; ; attempt += 1) {
     context.signal?.throwIfAborted();
     const source = sources[(attempt - 1) % sources.length] ?? '';
@@ -49,11 +47,7 @@ export async function fetchFirstChunk(
       const isOver = isHopeless ? attempt >= sources.length : performance.now() - startedAt > windowMs;
       if (isOver && attempt >= sources.length) throw error;
       context.log?.('warn', `first chunk: ${error.message}; trying again`);
-      if (attempt % sources.length !== 0) continue;
-      // jittered so that a rack of nodes does not come back in step
-      const { signal } = context;
-      await delay(pauseMs * (0.75 + Math.random() / 2), undefined, signal ? { signal } : {});
-      pauseMs = Math.min(pauseMs * 1.5, 60_000);
+      if (attempt % sources.length === 0) await pause.wait(context.signal);
     }
   }
 }

@@ -1,11 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { KindlingError } from '../../../protocol/error.ts';
 import { nameDownloadError } from '../download.ts';
 import type { RetryPolicy } from '../interface.ts';
+import { DEFAULT_WINDOW_MS, RetryPause } from '../retry-pause.ts';
 import { getSmall, redact, type SmallGetOptions } from './get.ts';
 
-const DEFAULT_WINDOW_MS = 600_000;
-const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 
 export interface AnySourceOptions extends SmallGetOptions {
@@ -27,7 +25,8 @@ export async function getFromAny(
   const { retry, maxLength, log, signal } = options;
   const windowMs = retry.isEnabled === false ? 0 : (retry.windowMs ?? DEFAULT_WINDOW_MS);
   const startedAt = performance.now();
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS)) {
+  const pause = new RetryPause(LONGEST_PAUSE_MS);
+  for (;;) {
     let isMissing = false;
     let failure: KindlingError | undefined;
     for (const url of urls) {
@@ -41,8 +40,8 @@ export async function getFromAny(
       }
     }
     if (!failure || (isMissing && !options.isNeeded)) return undefined;
-    if (!failure.retryable || performance.now() - startedAt + pauseMs > windowMs) throw failure;
+    if (!failure.retryable || performance.now() - startedAt + pause.ms > windowMs) throw failure;
     log('warn', `${redact(urls[0] ?? '')}: ${failure.message}; trying again`);
-    await delay(pauseMs * (0.75 + Math.random() / 2), undefined, signal ? { signal } : {});
+    await pause.wait(signal);
   }
 }
