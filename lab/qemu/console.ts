@@ -108,7 +108,10 @@ export class SerialConsole {
         if (groups) {
           return finish(() => resolve({ line: line.text, groups, atMs: line.atMs, mark: index + 1 }));
         }
-        if (failOn.test(line.text)) return fail('KND_VM_ENDED', `the machine said “${line.text}”`);
+        // half a line may still become the one that is waited for
+        const finished = index < this.#lines.length || this.#ended !== undefined;
+        if (finished && failOn.test(line.text))
+          return fail('KND_VM_ENDED', `the machine said “${line.text}”`);
       }
       next = Math.max(next, this.#lines.length); // the unfinished line is looked at again
       if (this.#ended !== undefined) fail('KND_VM_ENDED', this.#ended);

@@ -24,15 +24,21 @@ export async function buildTestImage(options: {
   loader: string;
   loaderPath: string;
   persistent?: boolean;
+  /** Also on the EFI system partition, as /initrd.img. */
+  initramfs?: Buffer;
 }): Promise<TestImage> {
   const folder = await mkdtemp(path.join(tmpdir(), 'kindling-image-'));
   const raw = path.join(folder, 'disk.raw');
-  const espBytes = Math.ceil((2 * (await stat(options.loader)).size + 4 * MIB) / MIB) * MIB;
+  const filesBytes = 2 * (await stat(options.loader)).size + (options.initramfs?.length ?? 0);
+  const espBytes = Math.ceil((filesBytes + 4 * MIB) / MIB) * MIB;
   const rootBytes = 24 * MIB;
   const persistentBytes = options.persistent ? 8 * MIB : 0;
   const espGuid = randomUUID();
 
   await makeEsp(path.join(folder, 'esp'), espBytes, options.loader, options.loaderPath);
+  if (options.initramfs) {
+    await execa('mcopy', ['-i', path.join(folder, 'esp'), '-', '::initrd.img'], { input: options.initramfs });
+  }
   await makeRoot(folder, path.join(folder, 'root'), rootBytes);
 
   const starts = [MIB, MIB + espBytes, MIB + espBytes + rootBytes];

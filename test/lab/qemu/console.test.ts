@@ -53,6 +53,22 @@ describe('the console', () => {
     expect((await second).groups[1]).toBe('2');
   });
 
+  it('does not take half a line for a panic when the whole line is what is waited for', async () => {
+    const { serial } = makeConsole();
+    const waiting = serial.waitFor(/Unable to mount root fs/, { timeoutMs: 1000 });
+    serial.receive('Kernel panic - not syncing: VFS: Unable to mount');
+    serial.receive(' root fs on unknown-block(0,0)\n');
+    await waiting;
+  });
+
+  it('takes the last words of a machine that went off for a panic', async () => {
+    const { serial } = makeConsole();
+    const waiting = serial.waitFor('login:', { timeoutMs: 1000 });
+    serial.receive('Kernel panic - not syncing: Attem');
+    serial.end('the machine is off');
+    await expect(waiting).rejects.toThrow(/the machine said “Kernel panic/);
+  });
+
   it('gives up at a kernel panic', async () => {
     const { serial } = makeConsole();
     const waiting = serial.waitFor('login:', { timeoutMs: 1000 });
