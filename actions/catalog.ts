@@ -73,12 +73,7 @@ export function requireAction(image: string): Action {
   );
 }
 
-/** The wrapper of Tinkerbell's community that runs another image after it has reported success. */
-export function isWaitdaemon(image: string): boolean {
-  return lastPathComponent(image) === 'waitdaemon';
-}
-
-function lastPathComponent(image: string): string {
+export function lastPathComponent(image: string): string {
   const withoutDigest = image.split('@')[0] ?? '';
   const last = withoutDigest.split('/').at(-1) ?? '';
   return last.split(':')[0] ?? '';

@@ -2,11 +2,12 @@ import { run } from '../agent/system/run.ts';
 import type { ActionEvent } from '../protocol/action-events.ts';
 import { toErrorReport } from '../protocol/error.ts';
 import type { ActionContext, ActionResult, Machine } from './action.ts';
-import { actionForImage, isWaitdaemon } from './catalog.ts';
+import { actionForImage } from './catalog.ts';
 import { foreignAction } from './foreign/foreign-action.ts';
 import type { ContainerRequest } from './foreign/runtime-spec.ts';
 import { parseVariables } from './parameters.ts';
 import { Resources } from './resources/resources.ts';
+import { takeOffWaitdaemon } from './waitdaemon.ts';
 
 export interface PerformRequest {
   /** Name or image of the action. */
@@ -27,7 +28,11 @@ export interface PerformRequest {
 export async function performAction(request: PerformRequest): Promise<ActionResult> {
   const { emit } = request;
   try {
-    const { image, variables } = unwrapped(request);
+    const { image, variables, args } = takeOffWaitdaemon({
+      image: request.action,
+      variables: request.variables,
+      args: request.args ?? [],
+    });
     const action = actionForImage(image) ?? foreignAction(image, request.container ?? {});
     const { values, unknown } = parseVariables(action.name, action.parameters, variables);
     const log: ActionContext['log'] = (level, message, fields) =>
@@ -47,7 +52,7 @@ export async function performAction(request: PerformRequest): Promise<ActionResu
         log,
         resources,
         environment: variables,
-        args: request.args ?? [],
+        args,
         isDryRun: request.isDryRun ?? false,
       }),
     );
@@ -64,16 +69,4 @@ export async function performAction(request: PerformRequest): Promise<ActionResu
     await using resources = new Resources(request.ledgerPath);
     return await body(resources);
   }
-}
-
-/**
- * Tinkerbell's waitdaemon reports success and only then runs the image it is told, because a reboot would outrun the report. Ours hand over after
- * the report by themselves, so the wrapper is taken off.
- */
-function unwrapped({ action, variables }: PerformRequest): {
-  image: string;
-  variables: Record<string, string>;
-} {
-  const { IMAGE, WAIT_SECONDS: _, ...rest } = variables;
-  return isWaitdaemon(action) && IMAGE ? { image: IMAGE, variables: rest } : { image: action, variables };
 }

@@ -1,5 +1,6 @@
 import { actionForImage } from '../../actions/catalog.ts';
 import { type ActionOutcome, runAction } from '../../actions/run-action.ts';
+import { takeOffWaitdaemon } from '../../actions/waitdaemon.ts';
 import type { HandOver, ProgressEvent } from '../../protocol/action-events.ts';
 import type { ErrorReport } from '../../protocol/error.ts';
 import type { Log } from '../report/log.ts';
@@ -19,7 +20,7 @@ export interface Executed {
 
 /** How actions are run. The real one starts a child process; the fleet simulator and tests pass their own. */
 export interface Executor {
-  mayRunAgain(image: string): boolean;
+  mayRunAgain(work: Work): boolean;
   execute(work: Work, options: ExecuteOptions): Promise<Executed>;
 }
 
@@ -29,7 +30,9 @@ export function createExecutor(
   processEnvironment: Readonly<Record<string, string>> = {},
 ): Executor {
   return {
-    mayRunAgain: (image) => actionForImage(image)?.mayRunAgain ?? false,
+    mayRunAgain: ({ image, environment, command }) =>
+      actionForImage(takeOffWaitdaemon({ image, variables: environment, args: command }).image)
+        ?.mayRunAgain ?? false,
     async execute(work, { log, onProgress, signal }) {
       const outcome = await runAction(work.image, prepare(work.environment), {
         args: work.command,

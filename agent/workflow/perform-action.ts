@@ -32,7 +32,7 @@ export interface Performed {
 /** 1 decide  2 note and report the start  3 run  4 note and report the end. Every step survives a crash after it. */
 export async function performAction(work: Work, around: ActionSurroundings): Promise<Performed | undefined> {
   const { executor, journal } = around;
-  const decision = decideResume(work, journal.find(work), executor.mayRunAgain(work.image));
+  const decision = decideResume(work, journal.find(work), executor.mayRunAgain(work));
   const log = around.log.child({ workflow: work.workflowId, action: work.name });
   if (decision.kind === 'report-again') {
     log.info('this action ended before; reporting it again');

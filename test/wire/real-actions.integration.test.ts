@@ -9,7 +9,7 @@ import { State } from '../../protocol/generated/tink-legacy_pb.js';
 import { loopDisk } from '../actions/loop-disk.ts';
 import { Agents } from './reference/agents.ts';
 import { type GrpcHost, startGrpcHost } from './reference/grpc-host.ts';
-import { MAC, type TestAgent } from './reference/test-agent.ts';
+import { MAC, type TestAgent, type TestAgentOptions } from './reference/test-agent.ts';
 import { TinkLegacyServer } from './reference/tink-legacy-server.ts';
 
 const agents = new Agents();
@@ -38,6 +38,43 @@ it('trap 13: the reboot action of EMF, from a public registry, is run natively, 
   expect(tink.accepted).toEqual(['reboot RUNNING', 'reboot SUCCESS']);
   expect(agent.handedOver).toEqual([{ kind: 'reboot' }]);
 });
+
+it.each([
+  ['alpine', ['/sbin/reboot', '-f'], 'reboot'],
+  ['quay.io/someone/reboot:v1', [], 'reboot'],
+])(
+  'a reboot behind waitdaemon (%s %j) that was interrupted is done again, not failed: whoever came back up may restart once more',
+  async (image, command, kind) => {
+    const tink = new TinkLegacyServer(MAC, [
+      {
+        taskName: 'os',
+        name: 'reboot',
+        image: 'ghcr.io/jacobweinstock/waitdaemon:0.2.1',
+        timeout: 90n,
+        command,
+        environment: [`IMAGE=${image}`, 'WAIT_SECONDS=10'],
+      },
+    ]);
+    host = await startGrpcHost(tink.addTo);
+    const setup: TestAgentOptions = {
+      kernel: `grpc_authority=${host.authority} tinkerbell_tls=false`,
+      options: { executor: createExecutor((environment) => environment) },
+    };
+    const first = agents.start(setup);
+    let stopped: Promise<void> | undefined;
+    tink.afterReport = () => {
+      stopped ??= first.stop();
+    };
+    await expect(first.ended).rejects.toThrow('stopped by the test');
+    await stopped;
+    expect(first.handedOver).toEqual([]);
+
+    const second = agents.start({ ...setup, folder: first.folder });
+    await second.ended;
+    expect(tink.accepted).toEqual(['reboot RUNNING', 'reboot RUNNING', 'reboot SUCCESS']);
+    expect(second.handedOver).toEqual([{ kind }]);
+  },
+);
 
 it('an action with wrong variables fails with its own code, which the server hears', async () => {
   const tink = await runWith([
