@@ -1,5 +1,5 @@
-import { probeSignatures } from '../../agent/system/disk-signatures.ts';
 import { waitFor } from '../../agent/system/wait.ts';
+import { probeSignatures } from '../../protocol/disk-signatures/probe.ts';
 import type { ErasureCertificate } from '../../protocol/erasure-certificate.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';

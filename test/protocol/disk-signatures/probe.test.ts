@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { probeSignatures, summariseSignatures } from '../../../agent/system/disk-signatures.ts';
+import { probeSignatures, summariseSignatures } from '../../../protocol/disk-signatures/probe.ts';
 import { readPartitionTable } from '../../../protocol/partition-table/read.ts';
 import type { ReadAt } from '../../../protocol/partition-table/table.ts';
 

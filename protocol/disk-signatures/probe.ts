@@ -1,8 +1,8 @@
-import type { Signature } from '../../protocol/inventory.ts';
-import type { ReadAt } from '../../protocol/partition-table/table.ts';
-import { FILE_SYSTEMS } from './signatures/file-systems.ts';
-import { MEMBERS } from './signatures/members.ts';
-import type { SignatureRule } from './signatures/rule.ts';
+import type { Signature } from '../inventory.ts';
+import type { ReadAt } from '../partition-table/table.ts';
+import { FILE_SYSTEMS } from './file-systems.ts';
+import { MEMBERS } from './members.ts';
+import type { SignatureRule } from './rule.ts';
 
 /** A signature and the bytes that make tools recognise it: zero those and it is gone (wipefs works the same way). */
 export interface FoundSignature extends Signature {

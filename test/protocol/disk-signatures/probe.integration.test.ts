@@ -2,8 +2,8 @@ import { mkdtemp, open, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { probeSignatures, summariseSignatures } from '../../../agent/system/disk-signatures.ts';
 import { run } from '../../../agent/system/run.ts';
+import { probeSignatures, summariseSignatures } from '../../../protocol/disk-signatures/probe.ts';
 import { readPartitionTable } from '../../../protocol/partition-table/read.ts';
 
 const MIB = 1024 * 1024;
