@@ -2,13 +2,17 @@ import { readFile } from 'node:fs/promises';
 import type { Run } from '../../agent/system/run.ts';
 import type { Disk } from '../../protocol/inventory.ts';
 import type { EraseCapabilities } from './methods.ts';
-import { readNvmeCapabilities } from './nvme-commands.ts';
+import { type AdminCommand, readNvmeCapabilities } from './nvme-commands.ts';
 
 /** Asks the kernel, and the disk itself where a tool can: a disk that does not say it can is not tried (boot-chain.md 9: tools exit 0 all the same). */
-export async function readCapabilities(disk: Disk, run: Run): Promise<EraseCapabilities> {
+export async function readCapabilities(
+  disk: Disk,
+  run: Run,
+  send?: AdminCommand,
+): Promise<EraseCapabilities> {
   const queue = async (name: string) =>
     Number(await readFile(`/sys/class/block/${disk.name}/queue/${name}`, 'utf8').catch(() => '0'));
-  const nvme = disk.bus === 'nvme' ? nvmeCapabilities(disk) : undefined;
+  const nvme = disk.bus === 'nvme' ? nvmeCapabilities(disk, send) : undefined;
   const ata = ['sata', 'ide', 'scsi', 'other'].includes(disk.bus)
     ? await ataCapabilities(disk, run)
     : undefined;
@@ -20,9 +24,9 @@ export async function readCapabilities(disk: Disk, run: Run): Promise<EraseCapab
   };
 }
 
-function nvmeCapabilities(disk: Disk): EraseCapabilities['nvme'] {
+function nvmeCapabilities(disk: Disk, send?: AdminCommand): EraseCapabilities['nvme'] {
   try {
-    return readNvmeCapabilities(disk.path);
+    return readNvmeCapabilities(disk.path, send);
   } catch {
     return undefined; // a disk that does not answer is not asked to erase itself
   }

@@ -18,8 +18,15 @@ import {
   type EraseMethod,
   READS_AS_ZERO,
 } from './methods.ts';
-import { formatNvme, namespaceOf, readSanitizeState, startSanitize } from './nvme-commands.ts';
-import { checkSamples, plantSamples, sampleOffsets } from './proof.ts';
+import {
+  type AdminCommand,
+  formatNvme,
+  namespaceOf,
+  readSanitizeState,
+  startSanitize,
+} from './nvme-commands.ts';
+import { namespacesBeside } from './nvme-namespaces.ts';
+import { checkSamples, plantSamples, type Sample, sampleOffsets } from './proof.ts';
 import { regionsToClear } from './regions.ts';
 
 export interface EraseRequest {
@@ -30,12 +37,30 @@ export interface EraseRequest {
   kept?: readonly Disk[];
 }
 
-type EraseContext = Pick<ActionContext, 'run' | 'log' | 'signal'> & {
+export type EraseContext = Pick<ActionContext, 'run' | 'log' | 'signal'> & {
   onProgress: (stage: string, percent?: number) => void;
+  /** How NVMe controllers are spoken to; tests pass their own. */
+  nvme?: AdminCommand;
 };
+
+/** A disk on which nothing stands any more, with data planted that must be gone afterwards. */
+export interface PreparedDisk {
+  disk: Disk;
+  method: EraseMethod;
+  capabilities: EraseCapabilities;
+  samples: Sample[];
+  startedAt: string;
+}
 
 /** Erases one disk and says what of it is proved. */
 export async function eraseDisk(request: EraseRequest, context: EraseContext): Promise<ErasureCertificate> {
+  const prepared = await prepareDisk(request, context);
+  await applyMethod(prepared, context);
+  return checkErased(prepared, context);
+}
+
+/** Up to the point where the next step is the erase itself. */
+export async function prepareDisk(request: EraseRequest, context: EraseContext): Promise<PreparedDisk> {
   const { disk } = request;
   const startedAt = new Date().toISOString();
 
@@ -43,12 +68,15 @@ export async function eraseDisk(request: EraseRequest, context: EraseContext): P
   await tearDownHolders(disk.name, context.run, (message) => context.log('info', message));
 
   // 2. The method, by what the disk can do.
-  const capabilities = await capabilitiesFor(request, context.run);
+  const capabilities = await capabilitiesFor(request, context);
   const method = chooseMethod(request.method, disk.path, {
     ...capabilities,
     keptNamespaces: namespacesBeside(disk, request.kept ?? []),
   });
   context.log('info', `erasing ${disk.path} by ${method}`);
+
+  // Nothing ends a sanitize, neither a kill nor a power cut: one that goes on lets nobody read or write.
+  if (method === 'nvme-sanitize') await sanitizeEnded(disk, context);
 
   // 3. Known data at known places, to see later whether it is gone.
   const samples = await withDevice(disk, async (device) =>
@@ -56,9 +84,15 @@ export async function eraseDisk(request: EraseRequest, context: EraseContext): P
       ? []
       : plantSamples(device, sampleOffsets(device.sizeBytes, request.samples, Math.random)),
   );
+  return { disk, method, capabilities, samples, startedAt };
+}
 
-  // 4. The erase itself, then every place where tools look for something.
-  await applyMethod(disk, method, capabilities, context);
+/** After the erase itself: clears what tools look for, and looks whether everything is gone. */
+export async function checkErased(
+  { disk, method, samples, startedAt }: PreparedDisk,
+  context: EraseContext,
+): Promise<ErasureCertificate> {
+  // 4. Every place where tools look for something.
   context.onProgress('clearing signatures');
   await withDevice(disk, (device) => clearSignatures(device, disk, context.signal));
 
@@ -94,22 +128,11 @@ export async function eraseDisk(request: EraseRequest, context: EraseContext): P
 }
 
 /** A disk that an erase of ours left locked is opened first. */
-async function capabilitiesFor({ disk, method }: EraseRequest, run: EraseContext['run']) {
-  const capabilities = await readCapabilities(disk, run);
+async function capabilitiesFor({ disk, method }: EraseRequest, { run, nvme }: EraseContext) {
+  const capabilities = await readCapabilities(disk, run, nvme);
   const { ata } = capabilities;
   const mayBeOurs = method === 'ata-secure-erase' && ata?.locked && !ata.frozen;
-  return mayBeOurs && (await unlockOurs(disk, run)) ? readCapabilities(disk, run) : capabilities;
-}
-
-/** Other namespaces of the same NVMe controller among the disks that stay. */
-export function namespacesBeside(disk: Pick<Disk, 'name'>, kept: readonly Disk[]): string[] {
-  const controllerOf = ({ name }: Pick<Disk, 'name'>) => /^nvme\d+(?=n\d+$)/.exec(name)?.[0];
-  const controller = controllerOf(disk);
-  return kept.flatMap((other) =>
-    controller !== undefined && other.name !== disk.name && controllerOf(other) === controller
-      ? [other.path]
-      : [],
-  );
+  return mayBeOurs && (await unlockOurs(disk, run)) ? readCapabilities(disk, run, nvme) : capabilities;
 }
 
 async function withDevice<T>(disk: Disk, work: (device: BlockDevice) => Promise<T>): Promise<T> {
@@ -147,13 +170,12 @@ async function whatRemains(device: BlockDevice, disk: Disk): Promise<string[]> {
   ];
 }
 
-async function applyMethod(
-  disk: Disk,
-  method: EraseMethod,
-  capabilities: EraseCapabilities,
+/** The erase itself; of the whole controller, where the method is one of the controller. */
+export async function applyMethod(
+  { disk, method, capabilities }: PreparedDisk,
   context: EraseContext,
 ): Promise<void> {
-  const { run, onProgress, signal } = context;
+  const { run, onProgress, signal, nvme } = context;
   onProgress(method);
   switch (method) {
     case 'quick':
@@ -173,7 +195,7 @@ async function applyMethod(
     case 'nvme-format':
     case 'nvme-crypto':
       // Never the default SES=0, which erases nothing on many disks (FOG shipped that for three years).
-      formatNvme(disk.path, namespaceOf(disk.name), method === 'nvme-crypto' ? 2 : 1);
+      formatNvme(disk.path, namespaceOf(disk.name), method === 'nvme-crypto' ? 2 : 1, nvme);
       return;
     case 'nvme-sanitize':
       await sanitizeNvme(disk, capabilities, context);
@@ -207,17 +229,21 @@ async function zeroByDevice(disk: Disk, { run, log, onProgress, signal }: EraseC
 
 async function sanitizeNvme(
   disk: Disk,
-  { nvme }: EraseCapabilities,
-  { onProgress, signal }: EraseContext,
+  capabilities: EraseCapabilities,
+  context: EraseContext,
 ): Promise<void> {
-  startSanitize(disk.path, nvme?.sanitize ?? 'block');
-  await waitFor(
+  startSanitize(disk.path, capabilities.nvme?.sanitize ?? 'block', context.nvme);
+  if ((await sanitizeEnded(disk, context)) === 'failed')
+    throw new KindlingError('KND_ERASE_INCOMPLETE', `${disk.path} says its sanitize failed`);
+}
+
+function sanitizeEnded(disk: Disk, { onProgress, signal, nvme }: EraseContext): Promise<'done' | 'failed'> {
+  return waitFor(
     () => {
-      const { state, percent } = readSanitizeState(disk.path);
+      const { state, percent } = readSanitizeState(disk.path, nvme);
+      if (state !== 'running') return state;
       onProgress('sanitizing', percent);
-      if (state === 'failed')
-        throw new KindlingError('KND_ERASE_INCOMPLETE', `${disk.path} says its sanitize failed`);
-      return state === 'running' ? undefined : true;
+      return undefined;
     },
     { name: `sanitize of ${disk.path}`, timeoutMs: 24 * 3600_000, intervalMs: 5_000, signal },
   );

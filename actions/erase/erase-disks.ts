@@ -8,7 +8,8 @@ import { parseDiskSelector } from '../disks/disk-selector.ts';
 import { announcePlan, CONSENT_PARAMETERS, checkPlanHolds, planFor } from '../disks/plan.ts';
 import { signCertificate, signingKey } from './certificate.ts';
 import { detachDisk } from './detach.ts';
-import { type EraseRequest, eraseDisk } from './erase-disk.ts';
+import { eraseController, groupsOfOneErase } from './erase-controller.ts';
+import type { EraseRequest } from './erase-disk.ts';
 import { ERASE_METHODS } from './methods.ts';
 
 export const eraseDisks = defineAction({
@@ -50,7 +51,7 @@ export const eraseDisks = defineAction({
   notes: [
     'Holders (LVM, LUKS, md, bcache) are taken down first; both ends of the disk, both ends of every partition and every known signature are cleared and looked for again. All disks are erased at the same time.',
     'The result holds one signed certificate of erasure per disk: serial, method, NIST 800-88 class, samples, times. The class is only claimed if every sample was gone. `quick` and `discard` claim none. Each certificate also goes into the log of the node; `kindling certificate verify` checks it ([how](../how-to/prove-an-erasure.md)).',
-    'Sanitize, and on many controllers a format, erases every namespace of an NVMe controller: it is refused where another namespace is to stay. The password that ATA secure erase needs is `kindling`; it is taken off again, and a disk that a power cut left locked with it is opened at the next run.',
+    'Sanitize, and on many controllers a format, erases every namespace of an NVMe controller: its namespaces are erased by one command, with a certificate for each, and it is refused, before anything is touched, where another namespace is to stay. The password that ATA secure erase needs is `kindling`; it is taken off again, and a disk that a power cut left locked with it is opened at the next run.',
   ],
   async run(variables, context) {
     const key = signingKey(variables.CERTIFICATE_KEY);
@@ -75,16 +76,18 @@ export const eraseDisks = defineAction({
       policy: variables.KINDLING_REQUIRE_CONSENT,
       given: variables.KINDLING_CONSENT,
     });
+    const how = {
+      method: variables.ERASE_METHOD,
+      samples: variables.ERASE_SAMPLES,
+      kept: others.map(({ disk }) => disk),
+    };
+    const groups = await groupsOfOneErase({ disks: targets, ...how }, context);
     if (context.isDryRun) return { summary: `would erase ${targets.length} disks`, data: { planHash } };
 
     if (variables.DETACH_REMOVABLE) await detachAll(context);
     checkPlanHolds(plan, await context.machine.listDisks());
 
-    const { certificates, failures } = await eraseAll(targets, context, {
-      method: variables.ERASE_METHOD,
-      samples: variables.ERASE_SAMPLES,
-      kept: others.map(({ disk }) => disk),
-    });
+    const { certificates, failures } = await eraseAll(groups, context, how);
     const signed = certificates.map((certificate) => signCertificate(certificate, key));
     // Into the log, which the server keeps: the result of an action is one line there.
     for (const each of signed) {
@@ -117,31 +120,27 @@ async function detachAll(context: ActionContext): Promise<void> {
 
 /** Every disk is brought to its end, even if another fails. */
 async function eraseAll(
-  targets: readonly Disk[],
+  groups: readonly Disk[][],
   context: ActionContext,
   how: Omit<EraseRequest, 'disk'>,
 ): Promise<{ certificates: ErasureCertificate[]; failures: unknown[] }> {
-  const percents = new Map(targets.map(({ name }) => [name, 0]));
-  const outcomes = await Promise.allSettled(
-    targets.map((disk) =>
-      eraseDisk(
-        { disk, ...how },
-        {
-          ...context,
-          onProgress(stage, percent) {
-            if (percent !== undefined) percents.set(disk.name, percent);
-            const mean = [...percents.values()].reduce((sum, each) => sum + each, 0) / percents.size;
-            context.emit({
-              type: 'progress',
-              stage: `erasing ${disk.name}: ${stage}`,
-              percent: mean,
-              figures: Object.fromEntries(percents),
-            });
-          },
-        },
-      ),
-    ),
-  );
+  const percents = new Map(groups.flat().map(({ name }) => [name, 0]));
+  const contextOf = ({ name }: Disk) => ({
+    ...context,
+    onProgress(stage: string, percent?: number) {
+      if (percent !== undefined) percents.set(name, percent);
+      const mean = [...percents.values()].reduce((sum, each) => sum + each, 0) / percents.size;
+      context.emit({
+        type: 'progress',
+        stage: `erasing ${name}: ${stage}`,
+        percent: mean,
+        figures: Object.fromEntries(percents),
+      });
+    },
+  });
+  const outcomes = (
+    await Promise.all(groups.map((disks) => eraseController({ disks, ...how }, contextOf)))
+  ).flat();
   return {
     certificates: outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : [])),
     failures: outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : [])),

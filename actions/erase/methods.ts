@@ -68,10 +68,17 @@ export function chooseMethod(
   });
 }
 
+/** Whether it erases all namespaces of an NVMe controller, whichever of them it is asked for. */
+export function erasesController(
+  method: (typeof ERASE_METHODS)[number],
+  nvme: EraseCapabilities['nvme'],
+): boolean {
+  return method === 'nvme-sanitize' || (method.startsWith('nvme-') && (nvme?.formatsAll ?? false));
+}
+
 function whyNot(method: EraseMethod, capabilities: EraseCapabilities): string | undefined {
   const { discard, nvme, ata, keptNamespaces = [] } = capabilities;
-  const erasesAll = method === 'nvme-sanitize' || (method.startsWith('nvme-') && (nvme?.formatsAll ?? false));
-  if (erasesAll && keptNamespaces.length > 0)
+  if (erasesController(method, nvme) && keptNamespaces.length > 0)
     return `it erases the whole controller, and ${keptNamespaces.join(', ')} is to stay`;
   switch (method) {
     case 'quick':

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { parseHdparmSecurity } from '../../../actions/erase/capabilities.ts';
-import { namespacesBeside } from '../../../actions/erase/erase-disk.ts';
 import { chooseMethod, type EraseCapabilities } from '../../../actions/erase/methods.ts';
 import {
   type AdminCommand,
@@ -9,6 +8,7 @@ import {
   readSanitizeState,
   startSanitize,
 } from '../../../actions/erase/nvme-commands.ts';
+import { namespacesBeside } from '../../../actions/erase/nvme-namespaces.ts';
 import { disk } from '../disks/disk-fixture.ts';
 
 const none: EraseCapabilities = { discard: false, writeZeroes: false };
