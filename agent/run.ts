@@ -1,6 +1,7 @@
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { handOver } from '../actions/hand-over.ts';
+import { releaseAbandoned } from '../actions/resources/run-ledger.ts';
 import type { HandOver } from '../protocol/action-events.ts';
 import { KindlingError } from '../protocol/error.ts';
 import type { Inventory } from '../protocol/inventory.ts';
@@ -20,6 +21,7 @@ import { reportDiscovery } from './report/discovery.ts';
 import { reportBootKpis } from './report/kpi.ts';
 import { type AgentStatus, Reporting } from './report/reporting.ts';
 import { otlpSink } from './report/sinks.ts';
+import { run } from './system/run.ts';
 import { actionEnvironment } from './workflow/action-environment.ts';
 import { AnyDialect } from './workflow/any-dialect.ts';
 import { toAgentAttributes } from './workflow/attributes.ts';
@@ -80,6 +82,10 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     for (const warning of resolved.warnings) reporting.log.warn(warning);
     if (config.extraHosts) addExtraHosts(config.extraHosts);
     const network = createNetwork(config);
+
+    // What an agent before this one left running must not wait for the next action: it may be writing, and nobody reports on it.
+    const left = await releaseAbandoned(run, ledgersOf(config));
+    if (left > 0) reporting.log.warn('ended what an earlier agent had left running');
 
     reporting.doing('taking inventory');
     const inventory = await options.takeInventory();
@@ -212,7 +218,8 @@ async function work(agent: Agent, credentials: Credentials | undefined): Promise
     reporting.doing('asking for work');
     return await workUntilHandOver({
       server,
-      executor: options.executor ?? createExecutor(front.rewrite, actionEnvironment(config)),
+      executor:
+        options.executor ?? createExecutor(front.rewrite, actionEnvironment(config), ledgersOf(config)),
       journal: agent.journal,
       explain: (what, error) => explainCallError(network, endpoint, what, error),
       log,
@@ -229,6 +236,11 @@ async function work(agent: Agent, credentials: Credentials | undefined): Promise
     await front.close();
     client.close();
   }
+}
+
+/** Where running actions note what they take. */
+function ledgersOf({ stateFolder }: Config): string {
+  return join(stateFolder, 'actions');
 }
 
 function siteTls(config: Config): Endpoint['tls'] {

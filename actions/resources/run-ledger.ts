@@ -24,15 +24,21 @@ export async function openLedger(folder = FOLDER): Promise<RunLedger> {
   return { id, path: ledger };
 }
 
-/** Ends and undoes the runs nobody answers for any more: an agent that is killed leaves its action running, and that would write beside the next one. */
-export async function releaseAbandoned(run: Run, folder = FOLDER): Promise<void> {
+/**
+ * Ends and undoes the runs nobody answers for any more, and says how many: an agent that is killed leaves its action running, and that would write
+ * beside the next one.
+ */
+export async function releaseAbandoned(run: Run, folder = FOLDER): Promise<number> {
+  let released = 0;
   const names: string[] = await readdir(folder).catch(() => []);
   for (const name of names) {
     const [, id, owner] = /^([^.]+)\.(\d+)\.ledger$/.exec(name) ?? [];
     if (id === undefined || isAlive(Number(owner))) continue;
     await endProcessesOf(id).catch(() => 0);
     await releaseLeftovers(path.join(folder, name), run);
+    released += 1;
   }
+  return released;
 }
 
 function isAlive(pid: number): boolean {

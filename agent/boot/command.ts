@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { releaseAbandoned } from '../../actions/resources/run-ledger.ts';
 import { runAction } from '../../actions/run-action.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Identity } from '../../protocol/identity.ts';
@@ -66,6 +67,9 @@ export async function bootCommand(): Promise<number> {
     drivers: Number(files.text(`${STATE}/drivers-loaded`)),
   });
   boot.view.line('agent', `kindling-agent ${agentBuild.version} (${agentBuild.commit})`);
+  // Before anything that may take its time: an action that outlived an agent may be writing.
+  if ((await releaseAbandoned(run)) > 0)
+    boot.view.line('agent', 'ended what an earlier agent had left running');
   startWatchdog(boot.view);
   keepLoadingDrivers(files, run);
   for (;;) {

@@ -28,6 +28,7 @@ export interface Executor {
 export function createExecutor(
   prepare: (environment: Work['environment']) => Work['environment'],
   processEnvironment: Readonly<Record<string, string>> = {},
+  stateDirectory?: string,
 ): Executor {
   return {
     mayRunAgain: ({ image, environment, command }) =>
@@ -44,6 +45,7 @@ export function createExecutor(
         },
         timeoutMs: work.timeoutMs,
         processEnvironment,
+        ...(stateDirectory === undefined ? {} : { stateDirectory }),
         ...(signal ? { signal } : {}),
         onOutput: (stream, line) => log.debug({ stream }, line),
         onEvent: (event) => {

@@ -2,9 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type RunActionContext, runAction } from '../../../actions/run-action.ts';
 import type { ActionEvent } from '../../../protocol/action-events.ts';
+import { removeFolder, startTestAgent } from '../../wire/reference/test-agent.ts';
 import { makeCertificate } from '../registry/test-certificate.ts';
 import { type TestLayer, testRegistry } from '../registry/test-registry.ts';
 
@@ -118,6 +120,44 @@ describe('an image that is no action of ours', () => {
     expect(execFileSync('sh', ['-c', 'pgrep -f "^/bin/sleep 4747" || true']).toString()).toBe('');
     expect(containers()).not.toContain('kindling-');
     expect(await bundles()).toEqual([]);
+  });
+
+  it('that a killed agent left running is ended and removed when the next agent starts, without waiting for work', async () => {
+    using registry = await testRegistry({
+      layers: [busyboxLayer()],
+      config: { Entrypoint: ['/bin/sleep', '4848'] },
+    });
+    const folder = await mkdtemp(path.join(tmpdir(), 'kindling-killed-agent-'));
+    const actions = path.join(folder, 'state/actions');
+    const killed = execa(
+      process.execPath,
+      [
+        '--input-type=module',
+        '-e',
+        `import { runAction } from ${JSON.stringify(path.resolve('actions/run-action.ts'))};
+         await runAction(${JSON.stringify(registry.image)}, {}, { stateDirectory: ${JSON.stringify(actions)} });`,
+      ],
+      { reject: false, env: { TMPDIR: unpacked } },
+    );
+    const containers = () => execFileSync('crun', ['list', '-q']).toString();
+    const sleepers = () => execFileSync('sh', ['-c', 'pgrep -f "^/bin/sleep 4848" || true']).toString();
+    await expect.poll(sleepers, { timeout: 30_000 }).not.toBe('');
+    killed.kill('SIGKILL');
+    await killed;
+    expect(sleepers()).not.toBe('');
+
+    // Its server does not answer: there is no next action.
+    const agent = startTestAgent({ folder, kernel: 'grpc_authority=127.0.0.1:1 tinkerbell_tls=false' });
+    try {
+      await expect.poll(sleepers, { timeout: 30_000 }).toBe('');
+      await expect.poll(() => readdir(actions), { timeout: 30_000 }).toEqual([]);
+      expect(containers()).not.toContain('kindling-');
+      expect(await bundles()).toEqual([]);
+      expect(agent.executed).toEqual([]);
+    } finally {
+      await agent.stop();
+      removeFolder(agent);
+    }
   });
 
   it('that asks for a reboot by /worker/reboot gets one, after the report', async () => {
