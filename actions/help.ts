@@ -32,6 +32,12 @@ By hand: \`kindling-agent action <name> --set NAME=VALUE\`, with \`--dry-run\` t
 
 ${contents}
 
+An image that is not in this list is pulled and run as a container, which takes the full Micro-OS. So are \`disk-partition\`, \`install-root-fs\`,
+\`install-grub\`, \`post-install\` and \`cleanup\` of Tinkerbell's first examples: every site built them from scripts of its own, in which the disk, its
+partitions and the layout of the mirror are written down, so there is no common contract that could be built in. \`rootio\`, \`archive2disk\` and \`grub2disk\`
+do the same by variables. Of those examples only \`disk-wipe\`, which has no variables, is built in; their \`cloud-init\` has nothing in common with the one here,
+which is refused without \`USER_DATA\`.
+
 ${actions.map(section).join('\n')}`;
 }
 

@@ -6,6 +6,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Action, ActionContext, ActionResult } from '../action.ts';
+import { lastPathComponent } from '../catalog.ts';
 import { lineLogger } from '../line-logger.ts';
 import { parseImageReference } from '../registry/image-reference.ts';
 import { Registry } from '../registry/registry.ts';
@@ -192,6 +193,18 @@ async function findRuntime(image: string): Promise<string> {
   throw new KindlingError(
     'KND_ACTION_UNKNOWN',
     `${image} is no action of Kindling, and this Micro-OS has no container runtime to run it as an image`,
-    { hint: 'Check the spelling, or boot the full Micro-OS, which has crun.' },
+    { hint: `${hintFor(image)} or boot the full Micro-OS, which has crun.` },
   );
+}
+
+/** Images of Tinkerbell's first examples, which every site built for itself, and the action that does by variables what they do. */
+const INSTEAD: Record<string, string> = {
+  'disk-partition': 'rootio with the command «partition», then «format»',
+  'install-root-fs': 'archive2disk',
+  'install-grub': 'grub2disk',
+};
+
+function hintFor(image: string): string {
+  const instead = INSTEAD[lastPathComponent(image)];
+  return instead === undefined ? 'Check the spelling,' : `Use ${instead},`;
 }

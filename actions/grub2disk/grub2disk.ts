@@ -8,7 +8,7 @@ import { mountFilesystem } from '../mounts/mount.ts';
 
 export const grub2disk = defineAction({
   name: 'grub2disk',
-  aliases: ['install-grub'],
+  aliases: [],
   summary: 'Installs GRUB on a disk with the tools of the installed system',
   destroysData: false,
   mayRunAgain: true,

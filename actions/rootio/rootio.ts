@@ -33,7 +33,7 @@ const MOUNT_ROOT = '/mnt';
 
 export const rootio = defineAction({
   name: 'rootio',
-  aliases: ['disk-partition'],
+  aliases: [],
   summary: 'Partitions, formats, mounts or wipes disks as the metadata of the machine says',
   destroysData: true,
   mayRunAgain: true,

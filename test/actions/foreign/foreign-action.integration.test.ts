@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { actionForImage } from '../../../actions/catalog.ts';
 import { type RunActionContext, runAction } from '../../../actions/run-action.ts';
 import type { ActionEvent } from '../../../protocol/action-events.ts';
 import { removeFolder, startTestAgent } from '../../wire/reference/test-agent.ts';
@@ -251,4 +252,23 @@ describe('an image that is no action of ours', () => {
       error: { code: 'KND_ACTION_UNKNOWN', message: expect.stringContaining('no container runtime') },
     });
   });
+
+  it.each([
+    ['disk-partition:v3', 'rootio'],
+    ['192.168.1.1/install-root-fs:v3', 'archive2disk'],
+    ['install-grub', 'grub2disk'],
+  ])(
+    'of Tinkerbell’s first examples (%s) is the site’s own; without a runtime it says that %s does the same',
+    async (image, instead) => {
+      expect(actionForImage(image)).toBeUndefined();
+      const { PATH } = process.env;
+      process.env['PATH'] = '/nowhere';
+      const { outcome } = await runImage(image, { MIRROR_HOST: '192.168.1.2' });
+      process.env['PATH'] = PATH;
+      expect(outcome).toMatchObject({
+        status: 'failed',
+        error: { code: 'KND_ACTION_UNKNOWN', hint: expect.stringContaining(`Use ${instead}`) },
+      });
+    },
+  );
 });
