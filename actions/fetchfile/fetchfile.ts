@@ -60,7 +60,7 @@ export const fetchfile = defineAction({
     await placeFile(mounted.target, { path: temporaryName, contents: '', mode: 0o600 });
     const temporary = await pathInRoot(mounted.target, temporaryName);
     try {
-      const bytes = await fetchTo(temporary, variables.URL, variables.SHA256.toLowerCase(), context.signal);
+      const bytes = await fetchTo(temporary, variables.URL, variables.SHA256.toLowerCase(), context);
       await chmod(temporary, variables.MODE);
       await rename(temporary, await pathInRoot(mounted.target, name));
       return { summary: `fetched ${name} (${bytes} bytes) to ${target.device}`, data: { path: name, bytes } };
@@ -71,9 +71,15 @@ export const fetchfile = defineAction({
   },
 });
 
-async function fetchTo(file: string, url: string, sha256: string, signal: AbortSignal): Promise<number> {
+/** Fetches a file and checks its hash; gives its length. A server that says nothing for too long counts as gone. */
+export async function fetchTo(
+  file: string,
+  url: string,
+  sha256: string,
+  { signal, silenceMs = SILENCE_MS }: { signal: AbortSignal; silenceMs?: number },
+): Promise<number> {
   const shown = withoutCredentials(url);
-  const response = await get(url, signal);
+  const response = await get(url, signal, silenceMs);
   if (response.statusCode !== 200) {
     response.destroy();
     throw new KindlingError('KND_FILE_FETCH', `${shown} answered ${response.statusCode}`);
@@ -98,12 +104,20 @@ async function fetchTo(file: string, url: string, sha256: string, signal: AbortS
 }
 
 /** node:http, not fetch: the agent's Node is built without what fetch needs. */
-function get(url: string, signal: AbortSignal): Promise<IncomingMessage> {
+function get(url: string, signal: AbortSignal, silenceMs: number): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request = url.startsWith('https:') ? httpsRequest : httpRequest;
-  const asking = request(url, { signal, timeout: SILENCE_MS }, resolve);
+  let answer: IncomingMessage | undefined;
+  const asking = request(url, { signal, timeout: silenceMs }, (response) => {
+    answer = response;
+    resolve(response);
+  });
   asking
-    .on('timeout', () => asking.destroy(new Error(`nothing came for ${SILENCE_MS / 1000} s`)))
+    .on('timeout', () => {
+      const silence = new Error(`nothing came for ${silenceMs / 1000} s`);
+      answer?.destroy(silence); // by itself it would only say that it was aborted
+      asking.destroy(silence);
+    })
     .on('error', (cause) =>
       reject(new KindlingError('KND_FILE_FETCH', `${withoutCredentials(url)} cannot be reached`, { cause })),
     )

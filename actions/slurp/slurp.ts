@@ -43,28 +43,37 @@ export const slurp = defineAction({
     const { stdout } = await context.run('blockdev', ['--getsize64', device]);
     const size = Number(stdout);
     if (size === 0) throw new KindlingError('KND_DISK_NOT_FOUND', `${SOURCE_DISK} has no medium`);
-    const bytes = await upload(new URL(DEST_URL), name, device, COMPRESSED, context, size);
+    const bytes = await upload(
+      { url: new URL(DEST_URL), name, device, size, isCompressed: COMPRESSED },
+      context,
+    );
     return { summary: `uploaded ${bytes} bytes of ${SOURCE_DISK} as ${name}`, data: { bytes } };
   },
 });
 
-async function upload(
-  url: URL,
-  name: string,
-  device: string,
-  isCompressed: boolean,
-  context: ActionContext,
-  size: number,
+interface Upload {
+  url: URL;
+  name: string;
+  device: string;
+  size: number;
+  isCompressed: boolean;
+  silenceMs?: number;
+}
+
+/** Posts a device; gives how much was read of it. A server that takes nothing for too long counts as gone. */
+export async function upload(
+  { url, name, device, size, isCompressed, silenceMs = SILENCE_MS }: Upload,
+  context: Pick<ActionContext, 'signal' | 'emit'>,
 ): Promise<number> {
   const boundary = 'kindling-image-boundary';
   const request = (url.protocol === 'https:' ? https : http).request(url, {
     method: 'POST',
     headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
     signal: context.signal,
-    timeout: SILENCE_MS,
+    timeout: silenceMs,
   });
   request.on('timeout', () =>
-    request.destroy(new Error(`the server took nothing for ${SILENCE_MS / 1000} s`)),
+    request.destroy(new Error(`the server took nothing for ${silenceMs / 1000} s`)),
   );
   const answered = new Promise<http.IncomingMessage>((resolve, reject) => {
     request.on('response', resolve);

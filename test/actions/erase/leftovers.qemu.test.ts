@@ -114,6 +114,8 @@ describe('an erase where earlier systems left LVM, RAID, LUKS and bcache', () =>
     const erased = await shell.action('erase_non_removable_disks', { ERASE_METHOD: 'quick' }, 240_000);
     expect(erased).toMatchObject({ exitCode: 0 });
     expect(erased.output).toMatch(/taking down md0/);
+    // The plan first: what is taken down is part of what will be lost.
+    expect(erased.output).toMatch(/^plan [\s\S]*destroys everything on [\s\S]*taking down/);
     expect(erased.output).toMatch(/taking down bcache0/);
     expect(await done('ls /sys/block /sys/fs/bcache')).not.toMatch(/bcache0|[0-9a-f]{8}-/);
     expect(await done('dmsetup ls; ls /dev/mapper; cat /proc/mdstat /proc/swaps')).not.toMatch(

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { fetchTo as fetchSilently } from '../../../actions/fetchfile/fetchfile.ts';
 import { type RunActionContext, runAction } from '../../../actions/run-action.ts';
 import { ext4Disk, type LoopDisk, withMounted } from '../loop-disk.ts';
 
@@ -24,6 +25,8 @@ beforeAll(async () => {
     } else if (request.url === '/stalled') {
       response.writeHead(200, { 'content-length': CONTENTS.length });
       response.write(CONTENTS.subarray(0, 1000)); // and nothing more
+    } else if (request.url === '/mute') {
+      // never an answer
     } else response.writeHead(404).end();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -118,3 +121,18 @@ test.each([[{ URL: 'nowhere' }], [{ SHA256: 'abc' }], [{ DEST_PATH: 'relative' }
     });
   },
 );
+
+test.each([
+  ['mute', 'cannot be reached'],
+  ['stalled', 'broke off after 1000 bytes'],
+])('a server that goes silent (%s) is not waited for longer than that', async (name, text) => {
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/${name}`;
+  const { signal } = new AbortController();
+  await expect(
+    fetchSilently(path.join(folder, name), url, SHA256, { signal, silenceMs: 300 }),
+  ).rejects.toMatchObject({
+    code: 'KND_FILE_FETCH',
+    message: expect.stringContaining(text),
+    cause: { message: 'nothing came for 0.3 s' },
+  });
+});
