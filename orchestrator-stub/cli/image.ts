@@ -19,6 +19,7 @@ import {
   verifyImage,
 } from '../images/chunked-file.ts';
 import { indexImage } from '../images/index-image.ts';
+import type { Finding } from '../images/unused/find-unused.ts';
 
 /** `kindling image`: make, check, compare, unpack and sign images for the image writer. */
 export function defineImage(command: Command): void {
@@ -29,7 +30,7 @@ export function defineImage(command: Command): void {
     .option('-o, --output <file>', 'where the image goes (default: <raw>.zst)')
     .option('--chunk-size <MiB>', 'raw MiB per chunk, 1 to 16', '4')
     .option('--level <number>', 'zstd level, 1 to 19', '6')
-    .option('--omit-unused', 'store the free blocks of ext4 file systems as zeros')
+    .option('--keep-unused', 'keep every byte, also those that no file uses')
     .option('--key <pem>', 'sign the manifest with this Ed25519 private key')
     .action(index);
   command
@@ -65,7 +66,7 @@ interface IndexCommandOptions {
   output?: string;
   chunkSize: string;
   level: string;
-  omitUnused?: boolean;
+  keepUnused?: boolean;
   key?: string;
 }
 
@@ -77,12 +78,13 @@ async function index(raw: string, options: IndexCommandOptions): Promise<void> {
     indexImage(raw, blob, {
       chunkSize: parseNumber(options.chunkSize, 'chunk size') * 1024 * 1024,
       level: parseNumber(options.level, 'level'),
-      omitUnused: options.omitUnused ?? false,
+      omitUnused: !options.keepUnused,
       onProgress: (done, total) => say(`${Math.floor((done / total) * 100)} %`),
     }),
   );
   const manifest = key ? signManifest(result.manifest, key) : result.manifest;
   await writeFile(manifestPathOf(blob), manifest);
+  for (const finding of result.findings) console.log(describe(finding));
   const { chunks, zeroChunks, size, blobSize } = result;
   console.log(
     `${blob}: ${megabytes(size)} in ${chunks} chunks (${zeroChunks} of zeros) → ${megabytes(blobSize)}`,
@@ -90,6 +92,11 @@ async function index(raw: string, options: IndexCommandOptions): Promise<void> {
   console.log(
     `${manifestPathOf(blob)}: ${options.key ? 'signed' : 'not signed'}; publish both files together`,
   );
+}
+
+function describe({ name, type, unusedBytes, kept }: Finding): string {
+  const what = type ? `${name} (${type})` : name;
+  return kept ? `${what}: kept whole: ${kept}` : `${what}: ${megabytes(unusedBytes)} unused, left out`;
 }
 
 async function verifyCommand(image: string, options: { trust?: string[] }): Promise<void> {

@@ -15,7 +15,8 @@ import {
 } from '../../protocol/image-manifest.ts';
 import { readGptPlace } from '../../protocol/partition-table/gpt-backup.ts';
 import { writeWhole } from './output-file.ts';
-import { findUnusedBlocks, type UnusedBlocks } from './unused-blocks.ts';
+import type { ByteRange } from './unused/file-system.ts';
+import { type Finding, findUnusedBlocks } from './unused/find-unused.ts';
 
 const compress = promisify(zstdCompress);
 const MIB = 1024 * 1024;
@@ -32,7 +33,7 @@ export interface IndexOptions {
   chunkSize?: number;
   /** zstd level; it is part of what makes the result reproducible. */
   level?: number;
-  /** Treat the free blocks of ext4 file systems as zeros. */
+  /** Store what no file uses as zeros; without, every byte is kept. */
   omitUnused?: boolean;
   onProgress?: (done: number, total: number) => void;
 }
@@ -42,6 +43,8 @@ export interface IndexResult extends ManifestFacts {
   chunks: number;
   zeroChunks: number;
   unusedBytes: number;
+  /** What was found in each partition when unused blocks were looked for. */
+  findings: Finding[];
 }
 
 /**
@@ -92,9 +95,9 @@ async function writeChunks(
   options: IndexOptions & { chunkSize: number; level: number },
 ): Promise<IndexResult> {
   const { chunkSize, level } = options;
-  const unused: UnusedBlocks = options.omitUnused
+  const unused = options.omitUnused
     ? await findUnusedBlocks(input, size)
-    : { ranges: [], bytes: 0 };
+    : { ranges: [], bytes: 0, findings: [] };
   const total = chunkCount({ size, chunkSize });
   const rawHash = createHash('sha256');
   const blobHash = createHash('sha256');
@@ -109,7 +112,7 @@ async function writeChunks(
   for (let index = 0; index < total; index += 1) {
     for (; next < total && pending.length < width; next += 1) {
       pending.push(
-        compressChunk(input, next, chunkLength({ size, chunkSize }, next), chunkSize, level, unused),
+        compressChunk(input, next, chunkLength({ size, chunkSize }, next), chunkSize, level, unused.ranges),
       );
     }
     const chunk = await pending.shift();
@@ -139,6 +142,7 @@ async function writeChunks(
     chunks: total,
     zeroChunks: total - chunks.length,
     unusedBytes: unused.bytes,
+    findings: unused.findings,
   };
 }
 
@@ -156,7 +160,7 @@ async function compressChunk(
   length: number,
   chunkSize: number,
   level: number,
-  unused: UnusedBlocks,
+  unused: readonly ByteRange[],
 ): Promise<CompressedChunk> {
   const raw = Buffer.alloc(length);
   for (let done = 0; done < length; ) {
@@ -186,12 +190,21 @@ async function compressChunk(
 }
 
 /** Zeros what no file uses. */
-function blank(raw: Buffer, position: number, unused: UnusedBlocks): void {
+function blank(raw: Buffer, position: number, unused: readonly ByteRange[]): void {
   const end = position + raw.length;
-  for (const range of unused.ranges) {
-    if (range.start >= end) break;
-    const from = Math.max(range.start, position);
-    const to = Math.min(range.end, end);
-    if (from < to) raw.fill(0, from - position, to - position);
+  for (let i = firstEndingAfter(unused, position); i < unused.length; i += 1) {
+    const range = unused[i];
+    if (!range || range.start >= end) break;
+    raw.fill(0, Math.max(range.start - position, 0), Math.min(range.end, end) - position);
   }
+}
+
+function firstEndingAfter(ranges: readonly ByteRange[], position: number): number {
+  let [low, high] = [0, ranges.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ranges[middle]?.end ?? 0) <= position) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
