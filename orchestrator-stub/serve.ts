@@ -1,4 +1,4 @@
-import { unwatchFile, watchFile } from 'node:fs';
+import { readdirSync, unwatchFile, watchFile } from 'node:fs';
 import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
 import { toKindlingError } from '../protocol/error.ts';
@@ -20,7 +20,7 @@ import { Provisioning } from './nodes/provisioning.ts';
 import { openAuthority, type SiteCertificates, serverCertificateFile } from './site/authority.ts';
 import { openOperatorPassword, openOperatorToken, openProjectId } from './site/operator-token.ts';
 import { Settings, type SiteSettings } from './site/settings.ts';
-import { openStateFolder } from './site/state-folder.ts';
+import { lockStateFolder, openStateFolder } from './site/state-folder.ts';
 import { Database } from './store/database.ts';
 import { DocumentTable } from './store/document-table.ts';
 import { HostTable } from './store/host-table.ts';
@@ -103,7 +103,10 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   const isStrict = options.isStrict ?? false;
 
   // 1 state
+  const folders = [...(options.artefacts ?? []), ...(options.files ?? [])];
+  for (const folder of folders) readdirSync(folder); // a misspelt one would answer 404 to every node
   openStateFolder(stateFolder);
+  const lock = lockStateFolder(stateFolder);
   let certificates = await openAuthority(stateFolder, options.names ?? []);
   const signer = await openTokenSigner(stateFolder, now);
   const operatorToken = openOperatorToken(stateFolder);
@@ -264,6 +267,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
       await grpc.close();
       await Promise.all(listeners.all.map((listener) => listener.close()));
       database.close();
+      lock[Symbol.dispose]();
     },
   };
 }

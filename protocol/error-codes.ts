@@ -28,6 +28,13 @@ export const ERROR_CODES = {
     meaning: 'Something that was waited for did not happen before its deadline.',
     hint: 'The message names what was waited for; check that part first.',
   },
+  KND_FILE_ACCESS: {
+    exit: 3,
+    retryable: false,
+    meaning:
+      'A file or folder cannot be read or written: it is not there, may not be touched, or there is no room.',
+    hint: 'Check the path, who owns it, and the room on its disk.',
+  },
   KND_UNEXPECTED: {
     exit: 1,
     retryable: false,

@@ -58,8 +58,36 @@ export function toErrorReport(thrown: unknown): ErrorReport {
 
 export function toKindlingError(thrown: unknown): KindlingError {
   if (thrown instanceof KindlingError) return thrown;
+  const ofFile = describeFileError(thrown);
+  if (ofFile) return new KindlingError('KND_FILE_ACCESS', ofFile, { cause: thrown });
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return new KindlingError('KND_UNEXPECTED', message, { cause: thrown });
+}
+
+/** What the system says of files, for people; such a failure is no defect of ours. */
+const FILE_ERRORS: Record<string, string> = {
+  EACCES: 'it may not be touched',
+  EEXIST: 'it exists already',
+  EISDIR: 'it is a folder, not a file',
+  ENOENT: 'there is no such file or folder',
+  ENOSPC: 'there is no room left on its disk',
+  ENOTDIR: 'a part of the path is no folder',
+  EPERM: 'it may not be touched',
+  EROFS: 'its filesystem is read-only',
+};
+
+function describeFileError(thrown: unknown): string | undefined {
+  if (!(thrown instanceof Error)) return undefined;
+  const { code = '', path, dest, syscall = '' } = thrown as NodeJS.ErrnoException & { dest?: string };
+  const reason = FILE_ERRORS[code];
+  // a program that is missing is another matter, and so is a socket
+  if (
+    !reason ||
+    syscall.startsWith('spawn') ||
+    (path === undefined && syscall !== 'read' && syscall !== 'write')
+  )
+    return undefined;
+  return `${dest ?? path ?? `a file (${syscall})`}: ${reason}`;
 }
 
 /** One paragraph for a person: code, message, causes, next step. */

@@ -19,6 +19,27 @@ export interface NetbootOptions {
   httpsBoot: boolean;
 }
 
+interface NetbootCheck {
+  device: string;
+  hasPlainPort: boolean;
+  httpsBoot: boolean;
+}
+
+/** What can be wrong with the options, before anything is started. */
+export async function checkNetboot({ device, hasPlainPort, httpsBoot }: NetbootCheck): Promise<void> {
+  if (!hasPlainPort && !httpsBoot) {
+    throw new KindlingError(
+      'KND_USAGE',
+      'network boot needs a port without TLS: the firmware does not know the site’s CA',
+      {
+        hint: 'Add --plain-port 8080 (or --plain on an isolated network), or --https-boot if it does.',
+      },
+    );
+  }
+  const { addressOfDevice } = await import('../pxe/serve-pxe.ts');
+  addressOfDevice(device);
+}
+
 /** The network-boot half of `kindling serve`: Micro-OS and iPXE into place, then DHCP, proxy DHCP and TFTP. */
 export async function serveNetboot(stub: Stub, options: NetbootOptions): Promise<AsyncDisposable> {
   const [
@@ -42,15 +63,6 @@ export async function serveNetboot(stub: Stub, options: NetbootOptions): Promise
   ]);
   const server = new URL(stub.urls.http);
   const boot = new URL(options.httpsBoot ? stub.urls.http : (stub.urls.plain ?? stub.urls.http));
-  if (boot.protocol === 'https:' && !options.httpsBoot) {
-    throw new KindlingError(
-      'KND_USAGE',
-      'network boot needs a port without TLS: the firmware does not know the site’s CA',
-      {
-        hint: 'Add --plain-port 8080 (or --plain on an isolated network), or --https-boot if it does.',
-      },
-    );
-  }
   const address = addressOfDevice(options.device);
   const stackUrl = `${boot.protocol}//${address}:${boot.port}/tink-stack`;
   const tftpFolder = join(options.stateFolder, 'tftp');

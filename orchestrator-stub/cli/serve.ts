@@ -83,6 +83,11 @@ async function serve(options: ServeOptions): Promise<void> {
   const { startStub } = await import('../serve.ts');
   const startedAt = performance.now();
   const plainPort = options.plainPort ?? (options.plain ? '8080' : undefined);
+  if (options.pxe !== undefined) {
+    const { checkNetboot } = await import('./serve-netboot.ts');
+    const hasPlainPort = plainPort !== undefined;
+    await checkNetboot({ device: options.pxe, hasPlainPort, httpsBoot: options.httpsBoot });
+  }
   const stub = await startStub({
     stateFolder: options.state,
     host: options.host,

@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { KindlingError } from '../../protocol/error.ts';
 
 /** Where the stub keeps its database, CA and artefacts unless told otherwise. */
@@ -17,6 +18,24 @@ export function openStateFolder(path: string): void {
   } catch (cause) {
     throw new KindlingError('KND_STUB_STATE', `cannot use ${path} as state folder`, { cause });
   }
+}
+
+/**
+ * Keeps a second orchestrator out: two on one database would hand out the same work twice. SQLite's lock on a file of its own is the
+ * kernel's, so it goes with the process, however that ends; the database itself stays readable for others.
+ */
+export function lockStateFolder(path: string): Disposable {
+  const lock = new DatabaseSync(join(path, 'in-use'));
+  try {
+    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;');
+  } catch (cause) {
+    lock.close();
+    throw new KindlingError('KND_STUB_STATE', `another orchestrator runs with the state folder ${path}`, {
+      cause,
+      hint: 'Stop it first, or give another folder with --state.',
+    });
+  }
+  return { [Symbol.dispose]: () => lock.close() };
 }
 
 export function readIfPresent(path: string): string | undefined {

@@ -48,6 +48,34 @@ afterAll(async () => {
 });
 
 describe('the commands, against a server that was started by one', () => {
+  test('a second orchestrator is kept off the same state folder', async () => {
+    const { code, err } = await kindling('serve', '--host', '127.0.0.1', '--port', '0');
+    expect(code).toBe(3);
+    expect(err).toMatch(/KND_STUB_STATE: another orchestrator runs with the state folder/);
+  });
+
+  test.each([
+    [
+      'a folder of artefacts that is not there',
+      ['--artefacts', '/nonexistent'],
+      'KND_FILE_ACCESS: /nonexistent',
+    ],
+    [
+      'network boot without a port for it',
+      ['--pxe', 'lo'],
+      'KND_USAGE: network boot needs a port without TLS',
+    ],
+    [
+      'a network device that is not there',
+      ['--pxe', 'nosuch0', '--plain'],
+      'KND_PXE_NO_INTERFACE: "nosuch0"',
+    ],
+  ])('serve says what is wrong before it starts anything: %s', async (_, options, message) => {
+    const { out, err } = await kindling('serve', '--host', '127.0.0.1', '--port', '0', ...options);
+    expect(err).toContain(message);
+    expect(out).not.toContain('serves');
+  });
+
   test('an empty site says what to do next', async () => {
     const { code, out } = await kindling('node', 'list');
     expect(code).toBe(0);
