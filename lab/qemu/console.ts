@@ -22,6 +22,8 @@ export interface ConsoleWaitOptions {
   after?: number;
   /** A line that means it will never happen; a kernel panic unless given. */
   failOn?: RegExp;
+  /** What is waited for may end in no line, as prompts do. Never where groups are read: half a line may match with half a number. */
+  prompt?: boolean;
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: terminals are steered by exactly these
@@ -83,7 +85,7 @@ export class SerialConsole {
     else this.#endListeners.add(listener);
   }
 
-  /** Waits for a line (finished or not: prompts count). Fails with the last lines when it does not come. */
+  /** Waits for a line, with `prompt` also for one that is not finished. Fails with the last lines when it does not come. */
   waitFor(pattern: RegExp | string, options: ConsoleWaitOptions = {}): Promise<ConsoleMatch> {
     const { promise, resolve, reject } = Promise.withResolvers<ConsoleMatch>();
     const timeoutMs = options.timeoutMs ?? 120_000;
@@ -104,13 +106,12 @@ export class SerialConsole {
       for (let index = next; index < lines.length; index += 1) {
         const line = lines[index];
         if (!line) continue;
-        const groups = matchLine(line.text, pattern);
+        const isFinished = index < this.#lines.length || this.#ended !== undefined;
+        const groups = isFinished || options.prompt ? matchLine(line.text, pattern) : undefined;
         if (groups) {
           return finish(() => resolve({ line: line.text, groups, atMs: line.atMs, mark: index + 1 }));
         }
-        // half a line may still become the one that is waited for
-        const finished = index < this.#lines.length || this.#ended !== undefined;
-        if (finished && failOn.test(line.text))
+        if (isFinished && failOn.test(line.text))
           return fail('KND_VM_ENDED', `the machine said “${line.text}”`);
       }
       next = Math.max(next, this.#lines.length); // the unfinished line is looked at again

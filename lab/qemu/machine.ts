@@ -8,7 +8,7 @@
  *     nics: [{ model: 'virtio' }],                                // QEMU's own network: DHCP, host is 10.0.2.2
  *     kernel: { kernel: vmlinuz, initrd: initramfs, cmdline: 'console=ttyS0' },
  *   });
- *   await machine.console.waitFor(/login:/, { timeoutMs: 60_000 }); // fails with the last console lines
+ *   await machine.console.waitFor(/login: $/, { prompt: true, timeoutMs: 60_000 }); // fails with the last console lines
  *   machine.console.type('root\n');
  *   await machine.powerCut();                                    // like pulling the plug
  *   const firstMiB = await machine.disks[0]?.read(0, 2 ** 20);
@@ -159,8 +159,8 @@ export class Machine implements AsyncDisposable {
     await this.qmp.execute('system_reset');
   }
 
-  /** Waits until the machine switched itself off. */
-  async waitForPowerOff({ timeoutMs = 60_000 } = {}): Promise<void> {
+  /** Waits until the machine switched itself off, and everything it said has arrived. */
+  async waitForPowerOff({ timeoutMs = 120_000 } = {}): Promise<void> {
     await waitFor(() => (this.isOn ? undefined : true), {
       name: `power-off of ${this.#spec.name ?? 'the machine'}`,
       timeoutMs,
@@ -171,6 +171,7 @@ export class Machine implements AsyncDisposable {
         cause,
       });
     });
+    await this.#lastSession.closed;
   }
 
   /** Plugs the cable of a NIC in or out. */

@@ -38,10 +38,19 @@ describe('the console', () => {
     const { serial } = makeConsole();
     serial.receive('ready\n');
     await serial.waitFor('ready');
-    const prompt = serial.waitFor(/^login: $/, { timeoutMs: 1000 });
+    const prompt = serial.waitFor(/^login: $/, { prompt: true, timeoutMs: 1000 });
     serial.receive('log');
     serial.receive('in: ');
     expect((await prompt).mark).toBe(2);
+  });
+
+  it('does not read half an address from half a line', async () => {
+    const { serial } = makeConsole();
+    const waiting = serial.waitFor(/address (\S+)/, { timeoutMs: 1000 });
+    serial.receive('address 10.0.');
+    serial.receive('2.15\r');
+    serial.receive('\n');
+    expect((await waiting).groups[1]).toBe('10.0.2.15');
   });
 
   it('looks only at what comes after the mark', async () => {

@@ -6,6 +6,7 @@ import { makeFolder, removeFolder } from '../../../../lab/qemu/processes.ts';
 import { startStub } from '../../../../orchestrator-stub/serve.ts';
 
 const patience = { timeoutMs: 150_000 };
+const prompted = { ...patience, prompt: true };
 const PASSWORD = 'correcthorse';
 
 test('a node nobody registered asks on both serial consoles; who signs in first brings it in, and no password is seen', async () => {
@@ -23,31 +24,32 @@ test('a node nobody registered asks on both serial consoles; who signs in first 
       name: 'sign-in',
       memoryMb: 384,
       secondSerial: true,
+      disks: [{ bus: 'virtio', size: '64M' }], // without any the agent waits for one
       nics: [{ model: 'virtio' }],
       smbios: { serial: 'SIGNIN1' },
       kernel: await microOsKernel({ cmdline: `console=ttyS1,115200 kindling.server=${server}` }),
     });
     const first = machine.console;
     const second = machine.secondConsole;
-    await Promise.all([first.waitFor(/^Username: $/, patience), second.waitFor(/^Username: $/, patience)]);
+    await Promise.all([first.waitFor(/^Username: $/, prompted), second.waitFor(/^Username: $/, prompted)]);
 
     // Half an answer on one console: log lines do not tear it apart.
     first.type('some');
-    await first.waitFor(/^Username: some$/, patience);
+    await first.waitFor(/^Username: some$/, prompted);
     const torn = first.mark();
     await first.waitFor(/waiting for onboarding at .* since \d+ s/, { ...patience, after: torn });
-    await first.waitFor(/^Username: some$/, { ...patience, after: torn });
+    await first.waitFor(/^Username: some$/, { ...prompted, after: torn });
 
     second.type('ada\r');
-    await second.waitFor(/^Password: $/, patience);
+    await second.waitFor(/^Password: $/, prompted);
     second.type('mistyped\r');
     await second.waitFor(/KND_SIGN_IN_REFUSED/, patience);
     const again = second.mark();
-    await second.waitFor(/^Username: $/, { ...patience, after: again });
+    await second.waitFor(/^Username: $/, { ...prompted, after: again });
     second.type('ada\r');
-    await second.waitFor(/^Password: $/, { ...patience, after: again });
+    await second.waitFor(/^Password: $/, { ...prompted, after: again });
     second.type(`${PASSWORD}\r`);
-    await second.waitFor(/^Username, Password received: Processing$/, { ...patience, after: again });
+    await second.waitFor(/^Username, Password received: Processing$/, { ...prompted, after: again });
 
     await first.waitFor(/waiting for a workflow/, patience);
     const node = await waitFor(
@@ -56,7 +58,7 @@ test('a node nobody registered asks on both serial consoles; who signs in first 
         const shown = (await response.json()) as { currentState: string };
         return shown.currentState === 'ONBOARDED' ? shown : undefined;
       },
-      { name: 'the node on the server', timeoutMs: 30_000 },
+      { name: 'the node on the server', timeoutMs: 90_000 },
     );
     expect(node).toMatchObject({ serial: 'SIGNIN1' });
     for (const console of [first, second]) {
