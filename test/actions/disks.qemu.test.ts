@@ -5,14 +5,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fileOf, hardDriveOf } from '../../actions/boot-order/device-path.ts';
 import { decodeLoadOption } from '../../actions/boot-order/load-option.ts';
 import { ensureMicroOs } from '../../initrd/index.ts';
+import { bootOrder } from '../../lab/qemu/efi-variables.ts';
 import { bootMachine, type Machine } from '../../lab/qemu/machine.ts';
+import type { KernelSpec } from '../../lab/qemu/machine-spec.ts';
 import { microOsKernel } from '../../lab/qemu/micro-os.ts';
 import { encodeCpio } from '../../protocol/cpio.ts';
+import { restartBeforeRetry } from '../lab/qemu/restart-before-retry.ts';
 import { MicroOsShell } from './micro-os-shell.ts';
 import { buildTestImage, type TestImage } from './test-image.ts';
 
 let image: TestImage;
 let server: Server;
+let kernel: KernelSpec;
 let machine: Machine;
 let shell: MicroOsShell;
 let url: string;
@@ -33,6 +37,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   url = `http://10.0.2.2:${(server.address() as { port: number }).port}/disk.raw`;
+  kernel = await microOsKernel({ cmdline: 'kindling.debug' });
   machine = await bootMachine({
     name: 'actions on every bus',
     firmware: 'ovmf',
@@ -46,11 +51,12 @@ beforeAll(async () => {
       { bus: 'usb', size: '64M', serial: 'STICK1', removable: true },
     ],
     nics: [{ model: 'virtio' }],
-    kernel: await microOsKernel({ cmdline: 'kindling.debug' }),
+    kernel,
   });
   shell = new MicroOsShell(machine);
-  await machine.console.waitFor(/KINDLING-STAGE \{"stage":"network"/, { timeoutMs: 180_000 });
+  await shell.ready();
 });
+restartBeforeRetry(() => shell.restart(kernel));
 afterAll(async () => {
   await machine?.[Symbol.asyncDispose]();
   server?.close();
@@ -104,15 +110,17 @@ describe('on one machine with five kinds of disk', () => {
   );
 
   it('cloud-init and the first-boot report are put in place', async () => {
+    const disk = { KINDLING_DISK: 'serial=VIRTIO1' };
     const seed = await shell.action('cloud-init', {
+      ...disk,
       USER_DATA: '#cloud-config\nhostname: n1\n',
       HOSTNAME: 'n1',
     });
     expect(seed).toMatchObject({ exitCode: 0, output: expect.stringContaining('mutable') });
-    expect(await shell.action('first-boot-report', { FIRST_BOOT_URL: 'http://10.0.2.2/x' })).toMatchObject({
-      exitCode: 0,
-    });
+    const report = await shell.action('first-boot-report', { ...disk, FIRST_BOOT_URL: 'http://10.0.2.2/x' });
+    expect(report).toMatchObject({ exitCode: 0 });
     const look = await shell.action('cexec', {
+      ...disk,
       CHROOT: 'y',
       CMD_LINE: '/bin/ls /var/lib/cloud/seed/nocloud /etc/systemd/system/multi-user.target.wants',
     });
@@ -123,8 +131,10 @@ describe('on one machine with five kinds of disk', () => {
 
   it('efibootset makes the firmware boot the disk: entry, order, BootNext and removable path', async () => {
     await shell.action('image2disk', { IMG_URL: url, KINDLING_DISK: 'serial=NVME1' });
+    const isThere = bootOrder(machine.efiVariables()).some(({ description }) => description === 'Kindling'); // at a second try
     const first = await shell.action('efibootset');
-    expect(first).toMatchObject({ exitCode: 0, output: expect.stringContaining('new entry') });
+    expect(first).toMatchObject({ exitCode: 0 });
+    expect(first.output.includes('new entry')).toBe(!isThere);
     const again = await shell.action('efibootset');
     expect(again).toMatchObject({ exitCode: 0 });
     expect(again.output).not.toContain('new entry');
@@ -158,10 +168,10 @@ describe('on one machine with five kinds of disk', () => {
   });
 
   it('kexec starts the installed kernel and its initramfs without the firmware', async () => {
-    const kernel = 'KERNEL_PATH=/EFI/Linux/test.efi --set INITRD_PATH=/initrd.img';
+    const installed = 'KERNEL_PATH=/EFI/Linux/test.efi --set INITRD_PATH=/initrd.img';
     const mark = machine.console.mark();
     machine.console.type(
-      `kindling-agent action kexec --set BLOCK_DEVICE=/dev/nvme0n1p1 --set FS_TYPE=vfat --set ${kernel} --set 'CMD_LINE=console=ttyS0 started-by=kexec'\n`,
+      `kindling-agent action kexec --set BLOCK_DEVICE=/dev/nvme0n1p1 --set FS_TYPE=vfat --set ${installed} --set 'CMD_LINE=console=ttyS0 started-by=kexec'\n`,
     );
     await machine.console.waitFor('installed userspace with console=ttyS0 started-by=kexec', {
       after: mark,
@@ -173,7 +183,7 @@ describe('on one machine with five kinds of disk', () => {
     await machine.powerCut();
     await machine.powerOn({ kernel: undefined });
     await machine.console.waitFor(/BdsDxe: starting Boot\w+ "Kindling" from HD\(1,GPT,.*test\.efi/, {
-      timeoutMs: 90_000,
+      timeoutMs: 180_000,
     });
   });
 });

@@ -4,13 +4,16 @@ import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureMicroOs } from '../../initrd/index.ts';
 import { bootMachine, type Machine } from '../../lab/qemu/machine.ts';
+import type { KernelSpec } from '../../lab/qemu/machine-spec.ts';
 import { microOsKernel } from '../../lab/qemu/micro-os.ts';
+import { restartBeforeRetry } from '../lab/qemu/restart-before-retry.ts';
 import { MicroOsShell } from './micro-os-shell.ts';
 import { numbersAndLabels, partitionsOn } from './partitions-on.ts';
 import { buildTestImage, type TestImage } from './test-image.ts';
 
 let images: Record<'mutable' | 'immutable', TestImage>;
 let server: Server;
+let kernel: KernelSpec;
 let machine: Machine;
 let shell: MicroOsShell;
 let url: string;
@@ -26,6 +29,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   url = `http://10.0.2.2:${(server.address() as { port: number }).port}`;
+  kernel = await microOsKernel({ cmdline: 'kindling.debug' });
   machine = await bootMachine({
     name: 'both templates',
     firmware: 'ovmf',
@@ -35,11 +39,12 @@ beforeAll(async () => {
       { bus: 'virtio', size: '6G', serial: 'MUTABLE' },
     ],
     nics: [{ model: 'virtio' }],
-    kernel: await microOsKernel({ cmdline: 'kindling.debug' }),
+    kernel,
   });
   shell = new MicroOsShell(machine);
-  await machine.console.waitFor(/KINDLING-STAGE \{"stage":"network"/, { timeoutMs: 240_000 });
+  await shell.ready();
 });
+restartBeforeRetry(() => shell.restart(kernel));
 afterAll(async () => {
   await machine?.[Symbol.asyncDispose]();
   server?.close();
@@ -76,9 +81,12 @@ describe('the actions of the microvisor template', () => {
   });
 
   it('once more, as after a kill: the seal is made again, nothing is lost', async () => {
-    expect(await done('fde_dmv', { ENABLE_ONLY_DMVERITY: 'true' })).toContain('the root is sealed');
-    expect(await done('cloud-init', { USER_DATA: '#cloud-config\nhostname: a\n' })).toContain('immutable');
-    await done('fde_dmv', { ENABLE_ONLY_DMVERITY: 'true' });
+    const disk = { KINDLING_DISK: 'serial=IMMUTABLE' };
+    const seal = () => done('fde_dmv', { ...disk, ENABLE_ONLY_DMVERITY: 'true' });
+    expect(await seal()).toContain('the root is sealed');
+    const userData = '#cloud-config\nhostname: a\n';
+    expect(await done('cloud-init', { ...disk, USER_DATA: userData })).toContain('immutable');
+    await seal();
   });
 });
 
@@ -132,7 +140,7 @@ describe('the actions of the ubuntu template', () => {
     await done('efibootset');
     // By hand there is no server to wait for: the machine restarts at once.
     machine.console.type('kindling-agent action reboot\n');
-    await expect.poll(() => machine.events.map(({ name }) => name), { timeout: 90_000 }).toContain('RESET');
+    await expect.poll(() => machine.events.map(({ name }) => name), { timeout: 180_000 }).toContain('RESET');
   });
 });
 

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
 import { bootMachine, type Machine } from '../../../lab/qemu/machine.ts';
-import type { DiskSpec, Firmware } from '../../../lab/qemu/machine-spec.ts';
+import type { DiskSpec, Firmware, KernelSpec } from '../../../lab/qemu/machine-spec.ts';
 import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
 import { MicroOsShell } from '../micro-os-shell.ts';
 
@@ -16,11 +16,13 @@ export class EncryptionLab implements AsyncDisposable {
   escrowStatus = 201;
   readonly machine: Machine;
   readonly shell: MicroOsShell;
+  readonly #kernel: KernelSpec;
   readonly #server: Server;
   readonly #variables: Variables;
 
-  private constructor(machine: Machine, server: Server, variables: Variables) {
+  private constructor(machine: Machine, kernel: KernelSpec, server: Server, variables: Variables) {
     this.machine = machine;
+    this.#kernel = kernel;
     this.shell = new MicroOsShell(machine);
     this.#server = server;
     this.#variables = variables;
@@ -36,6 +38,7 @@ export class EncryptionLab implements AsyncDisposable {
   }): Promise<EncryptionLab> {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const kernel = await microOsKernel({ profile: 'full', cmdline: 'kindling.debug' });
     const machine = await bootMachine({
       name: options.name,
       ...(options.firmware ? { firmware: options.firmware } : {}),
@@ -43,15 +46,15 @@ export class EncryptionLab implements AsyncDisposable {
       tpm: true,
       disks: options.disks,
       nics: [{ model: 'virtio' }],
-      kernel: await microOsKernel({ profile: 'full', cmdline: 'kindling.debug no_timer_check' }),
+      kernel,
     });
-    const lab = new EncryptionLab(machine, server, options.variables ?? {});
+    const lab = new EncryptionLab(machine, kernel, server, options.variables ?? {});
     server.on('request', async (request, response) => {
       if (request.method !== 'POST') return void createReadStream(options.download ?? '').pipe(response);
       lab.escrowed.push(JSON.parse(await text(request)));
       response.writeHead(lab.escrowStatus).end('{}');
     });
-    await lab.#ready();
+    await lab.shell.ready();
     return lab;
   }
 
@@ -61,13 +64,8 @@ export class EncryptionLab implements AsyncDisposable {
   }
 
   /** The Micro-OS once more, after a power cut. */
-  async powerOn(): Promise<void> {
-    await this.machine.powerOn();
-    await this.#ready();
-  }
-
-  async #ready(): Promise<void> {
-    await this.machine.console.waitFor(/KINDLING-STAGE \{"stage":"network"/, { timeoutMs: 240_000 });
+  restart(): Promise<void> {
+    return this.shell.restart(this.#kernel);
   }
 
   /** Runs a command that must succeed; gives what it printed. */

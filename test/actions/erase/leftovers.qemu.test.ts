@@ -6,11 +6,14 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dependencyOf, resolvePackages, unpackPackage } from '../../../initrd/debian/packages.ts';
 import { bootMachine, type Machine } from '../../../lab/qemu/machine.ts';
+import type { KernelSpec } from '../../../lab/qemu/machine-spec.ts';
 import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
+import { restartBeforeRetry } from '../../lab/qemu/restart-before-retry.ts';
 import { MicroOsShell } from '../micro-os-shell.ts';
 import { makeCertificate } from '../registry/test-certificate.ts';
 import { testRegistry } from '../registry/test-registry.ts';
 
+let kernel: KernelSpec;
 let machine: Machine;
 let shell: MicroOsShell;
 let bcacheFiles: Server;
@@ -39,6 +42,7 @@ async function serveBcache(): Promise<Server> {
 /** One full Micro-OS with disks that hold what earlier systems leave behind. */
 beforeAll(async () => {
   bcacheFiles = await serveBcache();
+  kernel = await microOsKernel({ profile: 'full', cmdline: 'kindling.debug' });
   machine = await bootMachine({
     name: 'leftovers',
     memoryMb: 1024,
@@ -53,17 +57,25 @@ beforeAll(async () => {
       { bus: 'virtio', size: '160M', serial: 'VIRTIO1', bootIndex: 1 },
     ],
     nics: [{ model: 'virtio' }],
-    kernel: await microOsKernel({ profile: 'full', cmdline: 'kindling.debug' }),
+    kernel,
   });
   shell = new MicroOsShell(machine);
-  await machine.console.waitFor(/KINDLING-STAGE \{"stage":"network"/, { timeoutMs: 240_000 });
-  const disks = JSON.parse((await shell.run('kindling-agent inventory --output json')).output).disks;
-  for (const { serial, name: kernelName } of disks) name[serial] = kernelName;
+  await shell.ready();
+  await learnNames();
+});
+restartBeforeRetry(async () => {
+  await shell.restart(kernel);
+  await learnNames();
 });
 afterAll(async () => {
   await machine?.[Symbol.asyncDispose]();
   bcacheFiles?.close();
 });
+
+async function learnNames() {
+  const disks = JSON.parse((await shell.run('kindling-agent inventory --output json')).output).disks;
+  for (const { serial, name: kernelName } of disks) name[serial] = kernelName;
+}
 
 async function done(command: string) {
   const answer = await shell.run(command, 180_000);
@@ -74,16 +86,24 @@ async function done(command: string) {
 const device = (serial: string) => `/dev/${name[serial]}`;
 const NO_UDEV = `--config 'activation{udev_sync=0 udev_rules=0}'`;
 
+/** /dev/bcache0 with a file system on it, unless it is there already. */
+async function setUpBcache() {
+  if ((await shell.run('[ -e /dev/bcache0 ]')).exitCode === 0) return;
+  const url = `http://10.0.2.2:${(bcacheFiles.address() as { port: number }).port}`;
+  await done(
+    `(cd /tmp; for f in crc64.ko bcache.ko make-bcache; do wget -q -O $f ${url}/$f; done; insmod crc64.ko; insmod bcache.ko && chmod +x make-bcache)`,
+  );
+  const disks = `${device('CACHE')} ${device('CACHED')}`;
+  // Buckets of 64 KiB: the kernel wants more than 512 of them.
+  await done(
+    `wipefs -qa ${disks}; /tmp/make-bcache -b 64k -C ${device('CACHE')} -B ${device('CACHED')} && for d in ${disks}; do echo $d > /sys/fs/bcache/register; done; until [ -e /dev/bcache0 ]; do sleep 0.2; done; echo writeback > /sys/block/bcache0/bcache/cache_mode && mke2fs -q /dev/bcache0`,
+  );
+}
+
 describe('an erase where earlier systems left LVM, RAID, LUKS and bcache', () => {
   it('a bcache in use is refused, and goes on working', async () => {
-    const url = `http://10.0.2.2:${(bcacheFiles.address() as { port: number }).port}`;
-    await done(
-      `(cd /tmp; for f in crc64.ko bcache.ko make-bcache; do wget -q -O $f ${url}/$f; done; insmod crc64.ko; insmod bcache.ko && chmod +x make-bcache)`,
-    );
-    // Buckets of 64 KiB: the kernel wants more than 512 of them.
-    await done(
-      `/tmp/make-bcache -b 64k -C ${device('CACHE')} -B ${device('CACHED')} && for d in ${device('CACHE')} ${device('CACHED')}; do echo $d > /sys/fs/bcache/register; done; for i in 1 2 3 4 5 6 7 8 9; do [ -e /dev/bcache0 ] && break; sleep 1; done; echo writeback > /sys/block/bcache0/bcache/cache_mode && mke2fs -q /dev/bcache0 && mkdir /tmp/cached && mount -t ext4 /dev/bcache0 /tmp/cached`,
-    );
+    await setUpBcache();
+    await done('mkdir /tmp/cached && mount -t ext4 /dev/bcache0 /tmp/cached');
     const refused = await shell.action('erase_non_removable_disks', {
       ERASE_ONLY: 'serial=CACHE',
       ERASE_METHOD: 'quick',
@@ -94,6 +114,7 @@ describe('an erase where earlier systems left LVM, RAID, LUKS and bcache', () =>
   });
 
   it('takes them down, clears them, and finds nothing when it is run again', async () => {
+    await setUpBcache();
     // LVM with a mounted-once volume, on a whole disk.
     await done(
       `export DM_DISABLE_UDEV=1; lvm pvcreate -y ${device('SATA1')} && lvm vgcreate old ${device('SATA1')} && lvm lvcreate ${NO_UDEV} -y -Wn -Zn -n data -L 32M old && mke2fs -q /dev/old/data`,

@@ -5,9 +5,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decodeJournal } from '../../../actions/image-writer/chunks/journal.ts';
 import { waitFor } from '../../../agent/system/wait.ts';
 import { bootMachine, type Machine } from '../../../lab/qemu/machine.ts';
+import type { KernelSpec } from '../../../lab/qemu/machine-spec.ts';
 import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
 import { indexImage } from '../../../orchestrator-stub/images/index-image.ts';
 import { decodeManifest } from '../../../protocol/image-manifest.ts';
+import { restartBeforeRetry } from '../../lab/qemu/restart-before-retry.ts';
 import { MicroOsShell } from '../micro-os-shell.ts';
 import { PiecewiseServer } from './piecewise-server.ts';
 import { encodeImage, makeDiskImage, seededRandom } from './test-image.ts';
@@ -28,6 +30,7 @@ const JOURNAL_SLOTS = [256 * 1024, 640 * 1024];
 let folder: string;
 let server: PiecewiseServer;
 let url: string;
+let kernel: KernelSpec;
 let machine: Machine;
 let shell: MicroOsShell;
 
@@ -41,14 +44,22 @@ beforeAll(async () => {
     if (format !== 'chunked') server.files.set(`disk.${format}`, encodeImage(imageOf(format), format));
   }
   url = `http://10.0.2.2:${server.port}`;
+  kernel = await microOsKernel({ cmdline: 'kindling.debug' });
   machine = await bootMachine({
     name: 'image writer on every bus',
     memoryMb: 512,
     disks: BUSES.map((bus) => ({ bus, size: LARGE.length, serial: `${bus.toUpperCase()}1` })),
     nics: [{ model: 'virtio' }],
-    kernel: await microOsKernel({ cmdline: 'kindling.debug' }),
+    kernel,
   });
-  shell = await waitForShell();
+  shell = new MicroOsShell(machine);
+  await shell.ready();
+});
+restartBeforeRetry(async () => {
+  server.fateOf = () => 'send';
+  await machine.powerCut();
+  for (const disk of machine.disks) await disk.write(0, Buffer.alloc(MIB)); // no journal of the first try
+  await shell.restart(kernel);
 });
 afterAll(async () => {
   await machine?.[Symbol.asyncDispose]();
@@ -69,13 +80,6 @@ function imageOf(format: (typeof FORMATS)[number]): Buffer {
   const image = Buffer.from(RAW);
   if (format === 'iso') image.write('\x01CD001\x01', 32_768, 'latin1');
   return image;
-}
-
-async function waitForShell(): Promise<MicroOsShell> {
-  await machine.console.waitFor(/KINDLING-STAGE \{"stage":"network"/, { timeoutMs: 280_000 });
-  const ready = new MicroOsShell(machine);
-  await ready.run('true', COMMAND_TIMEOUT_MS);
-  return ready;
 }
 
 const write = (file: string, bus: Bus) =>
@@ -156,8 +160,7 @@ test.each(BUSES)(
     expect(cut.subarray(-512).includes('EFI PART')).toBe(false);
 
     server.fateOf = () => 'send';
-    await machine.powerOn();
-    shell = await waitForShell();
+    await shell.restart(kernel);
     const before = server.served();
     const { output, exitCode } = await write('large.chunked', bus);
     expect(output).toContain('going on where an interrupted write of this image stopped');

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { extendPcr15 } from '../../../actions/ubuntu/unlock-files.ts';
+import { isSecondTry, restartBeforeRetry } from '../../lab/qemu/restart-before-retry.ts';
 import { EncryptionLab } from '../encryption/encryption-lab.ts';
 import { numbersAndLabels, partitionsOn } from '../partitions-on.ts';
 import { buildTestImage, type TestImage } from '../test-image.ts';
@@ -32,15 +33,22 @@ beforeAll(async () => {
     variables: DISK,
   });
 });
+restartBeforeRetry(() => lab.restart());
 afterAll(async () => {
   await lab?.[Symbol.asyncDispose]();
   await image?.[Symbol.asyncDispose]();
   if (folder) await rm(folder, { recursive: true });
 });
 
+async function writeImage(): Promise<void> {
+  lab.escrowStatus = 201;
+  lab.escrowed.length = 0;
+  await lab.action('image2disk', { IMG_URL: lab.url, ...DISK });
+}
+
 describe('full disk encryption', () => {
   it('is refused before anything is touched when nobody takes the recovery key', async () => {
-    await lab.action('image2disk', { IMG_URL: lab.url, ...DISK });
+    await writeImage();
     const none = await lab.encrypt({ KINDLING_ESCROW_URL: '' });
     expect(none.output).toContain('KND_ESCROW_NONE');
     lab.escrowStatus = 403;
@@ -54,7 +62,8 @@ describe('full disk encryption', () => {
 
   it('is killed while it makes volumes, and then hit by a power cut in the middle of the root', {
     timeout: LONG,
-  }, async () => {
+  }, async (context) => {
+    if (isSecondTry(context)) await writeImage();
     await lab.encryptUntil(/^encrypting rootfs_b_crypt/);
     await lab.run('kill -9 $p; sleep 1');
     await lab.encryptUntil(/^encrypting the root 16/);
@@ -62,13 +71,13 @@ describe('full disk encryption', () => {
   });
 
   it('after the power cut goes on where it was, with the same keys', { timeout: LONG }, async () => {
-    await lab.powerOn();
+    await lab.restart();
     expect(await lab.encrypt()).toMatchObject({
       exitCode: 0,
       output: expect.stringContaining('is encrypted'),
     });
     expect(await lab.run('ls /dev/mapper')).not.toMatch(/crypt|emt|ver_/);
-    expect(lab.escrowed).toHaveLength(3);
+    expect(lab.escrowed.length).toBeGreaterThanOrEqual(3);
     expect(new Set(lab.escrowed.map(({ keyId }) => keyId)).size).toBe(1);
     expect(lab.escrowed[0]?.disk.serial).toBe('SYSTEM1');
   });
@@ -76,8 +85,7 @@ describe('full disk encryption', () => {
   it('defect 16: opens with the TPM after a reboot, and with the recovery key; the root hash is behind it', {
     timeout: LONG,
   }, async () => {
-    await lab.machine.powerCut();
-    await lab.powerOn();
+    await lab.restart();
     const open = (number: number, name: string) =>
       lab.run(`${UNSEAL} | DM_DISABLE_UDEV=1 cryptsetup open --key-file - /dev/nvme0n1p${number} ${name}`);
     await open(2, 'rootfs_crypt');
