@@ -17,7 +17,6 @@ import {
   writeImage,
 } from '../../../actions/image-writer/index.ts';
 import { indexImage } from '../../../orchestrator-stub/images/index-image.ts';
-import { issueCertificate } from '../../../orchestrator-stub/site/issue-certificate.ts';
 import type { KindlingError } from '../../../protocol/error.ts';
 import {
   decodeManifest,
@@ -25,6 +24,7 @@ import {
   type ImageManifest,
   signManifest,
 } from '../../../protocol/image-manifest.ts';
+import { makeCertificate } from '../registry/test-certificate.ts';
 import { type ImageServer, type ServedFile, startImageServer } from './image-server.ts';
 import { makeDiskImage, seededRandom } from './test-image.ts';
 
@@ -406,14 +406,8 @@ test('a server without ranges gives the plain file, which the signed manifest vo
 });
 
 test('over TLS every thread believes whom the process believes', async () => {
-  const { certificate, key } = await issueCertificate({
-    subject: 'CN=images',
-    days: 1,
-    keyBits: 2048,
-    purpose: 'server',
-    names: ['127.0.0.1'],
-  });
-  await using secure = createTlsServer({ cert: certificate, key }, (request, response) => {
+  const { cert, key } = await makeCertificate('127.0.0.1');
+  await using secure = createTlsServer({ cert, key }, (request, response) => {
     forward(
       { port: Number(new URL(server.url).port), path: request.url, headers: request.headers },
       (answer) => {
@@ -427,7 +421,7 @@ test('over TLS every thread believes whom the process believes', async () => {
   server.files.set('/tls.zst.manifest', { bytes: Buffer.from(manifestText) });
   const sources = [`https://127.0.0.1:${(secure.address() as AddressInfo).port}/tls.zst`];
   const before = getCACertificates('default');
-  setDefaultCACertificates([...before, certificate]);
+  setDefaultCACertificates([...before, cert]);
   const { error, result } = await write({ request: { sources } });
   setDefaultCACertificates(before);
   secure.closeAllConnections();

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type WriteImageResult, writeImage } from '../../../actions/image-writer/index.ts';
 import { indexImage } from '../../../orchestrator-stub/images/index-image.ts';
-import { issueCertificate } from '../../../orchestrator-stub/site/issue-certificate.ts';
+import { makeCertificate } from '../registry/test-certificate.ts';
 import { type ImageServer, startImageServer } from './image-server.ts';
 import { makeDiskImage } from './test-image.ts';
 
@@ -105,15 +105,9 @@ test('a neighbour that serves garbage is dropped, and the image is right', async
 });
 
 test('an orchestrator behind the site’s own CA is believed by the CA of the request, or by the process’s own', async () => {
-  const { certificate, key } = await issueCertificate({
-    subject: 'CN=orchestrator',
-    days: 1,
-    keyBits: 2048,
-    purpose: 'server',
-    names: ['127.0.0.1'],
-  });
+  const { cert, key } = await makeCertificate('127.0.0.1');
   const asked: string[] = [];
-  await using orchestrator = createTlsServer({ cert: certificate, key }, (request, response) => {
+  await using orchestrator = createTlsServer({ cert, key }, (request, response) => {
     asked.push(request.method ?? '');
     response.end(JSON.stringify({ neighbours: [], againSeconds: 1 }));
   }).listen(0, '127.0.0.1');
@@ -126,7 +120,7 @@ test('an orchestrator behind the site’s own CA is believed by the CA of the re
     {
       sources: [`${server.url}/disk.zst`],
       target,
-      transport: { caCertificates: certificate },
+      transport: { caCertificates: cert },
       chunks: { neighbours: { directoryUrl: `https://127.0.0.1:${port}/key`, listen: { port: 0 } } },
     },
     { log: (level, message) => level === 'warn' && warnings.push(message) },

@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { HttpConnection } from '../../../actions/image-writer/http/connection.ts';
-import { issueCertificate } from '../../../orchestrator-stub/site/issue-certificate.ts';
+import { makeCertificate } from '../registry/test-certificate.ts';
 
 const BODY = randomBytes(8 * 2 ** 20);
 const MOST_AT_ONCE = 5000;
@@ -13,20 +13,13 @@ const MOST_AT_ONCE = 5000;
 test.each(['http', 'https'] as const)(
   'a body taken in small bites over %s arrives whole',
   async (protocol) => {
-    const { certificate, key } = await issueCertificate({
-      subject: 'CN=images',
-      days: 1,
-      keyBits: 2048,
-      purpose: 'server',
-      names: ['127.0.0.1'],
-    });
+    const { cert, key } = await makeCertificate('127.0.0.1');
     const answer = (_: unknown, response: { end: (body: Buffer) => void }) => response.end(BODY);
-    const server =
-      protocol === 'http' ? createServer(answer) : createTlsServer({ cert: certificate, key }, answer);
+    const server = protocol === 'http' ? createServer(answer) : createTlsServer({ cert, key }, answer);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const url = new URL(`${protocol}://127.0.0.1:${(server.address() as AddressInfo).port}/disk.zst`);
-    const connection = await HttpConnection.open(url, { caCertificates: certificate });
+    const connection = await HttpConnection.open(url, { caCertificates: cert });
     const hash = createHash('sha256');
     await connection.request({
       url,
