@@ -6,8 +6,10 @@ import LongestFirst from './test/longest-first.ts';
 //   *.integration.test.ts  real sockets, loop devices, network namespaces; root; two files at a time
 //   *.qemu.test.ts         boots virtual machines, each busy on one core; two files at a time
 // Real devices and machines share two cores with whatever else runs: what misses a deadline is tried once more, and the
-// report says so. What fails twice is broken.
+// report says so. What fails twice is broken. What is waited for has its own, shorter deadline, and says what did not come.
 const retry = 1;
+/** For what is polled: as good as never, within the time of every test. */
+const expectations = { poll: { timeout: 15_000 } };
 
 export default defineConfig({
   test: {
@@ -20,6 +22,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['**/*.integration.test.ts', '**/*.qemu.test.ts'],
           testTimeout: 20_000,
+          expect: expectations,
           sequence: { groupOrder: 0 },
         },
       },
@@ -28,6 +31,7 @@ export default defineConfig({
           name: 'integration',
           include: ['test/**/*.integration.test.ts'],
           testTimeout: 120_000,
+          expect: expectations,
           hookTimeout: 300_000,
           sequence: { groupOrder: 1 },
           maxWorkers: 2,
@@ -38,7 +42,8 @@ export default defineConfig({
         test: {
           name: 'qemu',
           include: ['test/**/*.qemu.test.ts'],
-          testTimeout: 300_000,
+          testTimeout: 600_000,
+          expect: expectations,
           hookTimeout: 600_000,
           sequence: { groupOrder: 2 },
           maxWorkers: 2,

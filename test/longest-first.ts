@@ -2,14 +2,14 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The files that take longest, longest first, as measured on two cores. Begun late, one of them would run on alone at the end. */
 const LONGEST = [
+  'actions/ubuntu/encryption.qemu.test.ts',
   'standalone/usb/debian-stick.qemu.test.ts',
   'standalone/usb/stick.qemu.test.ts',
   'actions/image-writer/image-writer.qemu.test.ts',
-  'orchestrator-stub/cli/demo/demo.qemu.test.ts',
-  'provisioning/first-boot-panics.qemu.test.ts',
-  'actions/microvisor/encryption.qemu.test.ts',
   'provisioning/immutable.qemu.test.ts',
-  'actions/ubuntu/encryption.qemu.test.ts',
+  'provisioning/first-boot-panics.qemu.test.ts',
+  'orchestrator-stub/cli/demo/demo.qemu.test.ts',
+  'actions/microvisor/encryption.qemu.test.ts',
   'orchestrator-stub/pxe/secure-boot.qemu.test.ts',
   'actions/disks.qemu.test.ts',
   'orchestrator-stub/pxe/network-boot.qemu.test.ts',

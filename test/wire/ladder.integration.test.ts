@@ -161,7 +161,7 @@ describe('above the ladder', () => {
       await agent.stop();
       removeFolder(agent);
     });
-    await waitFor(() => shownCodes(agent)[0], { name: 'a code', timeoutMs: 5000, intervalMs: 10 });
+    await waitFor(() => shownCodes(agent)[0], { name: 'a code', timeoutMs: 30_000, intervalMs: 10 });
     expect(shownCodes(agent)[0]).toBe(code);
   });
 
@@ -173,7 +173,7 @@ describe('above the ladder', () => {
       await agent.stop();
       removeFolder(agent);
     });
-    await waitFor(() => shownCodes(agent)[0], { name: 'a code', timeoutMs: 5000, intervalMs: 10 });
+    await waitFor(() => shownCodes(agent)[0], { name: 'a code', timeoutMs: 30_000, intervalMs: 10 });
     expect(shownCodes(agent)[0]).toBe('KND_SERVER_PROTOCOL');
   });
 });

@@ -55,7 +55,7 @@ function startAgent(site: RunningStub, setup: TestAgentOptions = {}): TestAgent 
 const node = async (site: RunningStub) => (await site.api('GET', `/api/v1/nodes/${UUID}`)).body;
 
 const until = <T>(probe: () => Promise<T | undefined | false>, name: string) =>
-  waitFor(async () => (await probe()) || undefined, { name, timeoutMs: 15_000, intervalMs: 50 });
+  waitFor(async () => (await probe()) || undefined, { name, timeoutMs: 60_000, intervalMs: 50 });
 
 describe.each(DIALECTS)('agent and stub, %s', (dialect) => {
   describe.each(TRANSPORTS)('over %s', (transport) => {

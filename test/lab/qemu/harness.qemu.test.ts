@@ -13,7 +13,7 @@ import { countingBootSector } from './boot-sector.ts';
 const folder = makeFolder('harness-test');
 const bootable = join(folder, 'counting.raw');
 const countingDisk = { bus: 'virtio', file: bootable, copy: true, size: '1M' } as const;
-const quick = { timeoutMs: 30_000 };
+const quick = { timeoutMs: 90_000 };
 writeFileSync(bootable, Buffer.concat([countingBootSector('this is boot number '), Buffer.alloc(512)]));
 
 afterAll(() => {

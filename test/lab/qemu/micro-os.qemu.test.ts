@@ -81,7 +81,7 @@ describe('the Micro-OS on UEFI with 384 MB', () => {
 
     const after = machine.console.mark();
     machine.console.type('kill -9 $(pidof kindling-agent)\n');
-    const { mark } = await machine.console.waitFor(/KND_AGENT_DIED.* 137/, { timeoutMs: 30_000, after });
+    const { mark } = await machine.console.waitFor(/KND_AGENT_DIED.* 137/, { timeoutMs: 90_000, after });
     await waitForStage(machine, 'run', { ...boot, after: mark });
   });
 });

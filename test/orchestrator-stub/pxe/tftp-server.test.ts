@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fetchByTftp } from '../../../lab/pxe/tftp-client.ts';
 import { TftpFolder } from '../../../orchestrator-stub/pxe/tftp-folder.ts';
 import {
@@ -118,10 +118,10 @@ describe('TFTP server', () => {
     const request = Buffer.from('\0\x01slow.efi\0octet\0', 'latin1');
     client.send(request, server.port, '127.0.0.1');
     client.send(request, server.port, '127.0.0.1');
-    await vi.waitFor(() => expect(asked).toHaveLength(2));
+    await expect.poll(() => asked).toHaveLength(2);
     opened.resolve(content);
     await once(client, 'message');
-    await vi.waitFor(() => expect(server.activeTransfers()).toBe(1));
+    await expect.poll(() => server.activeTransfers()).toBe(1);
     client.close();
   });
 

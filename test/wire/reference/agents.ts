@@ -20,4 +20,4 @@ export class Agents {
 }
 
 export const until = (probe: () => boolean, name: string) =>
-  waitFor(() => probe() || undefined, { name, timeoutMs: 8000, intervalMs: 5 });
+  waitFor(() => probe() || undefined, { name, timeoutMs: 30_000, intervalMs: 5 });

@@ -79,7 +79,7 @@ describe('kindling demo', () => {
       const [exitCode] = await once(demo, 'exit');
       expect(exitCode).toBe(130);
       const isGone = () => (children.some((pid) => existsSync(`/proc/${pid}`)) ? undefined : true);
-      await waitFor(isGone, { name: 'the end of every child process', timeoutMs: 10_000 });
+      await waitFor(isGone, { name: 'the end of every child process', timeoutMs: 60_000 });
       expect(readdirSync(folder)).toEqual([]);
     } finally {
       demo.kill('SIGKILL');
