@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ensureMicroOs } from '../../initrd/index.ts';
 import { ensureIpxe } from '../../ipxe/debian-ipxe.ts';
 import { openOperatorToken } from '../../orchestrator-stub/site/operator-token.ts';
+import { NO_TIMER_CHECK } from '../qemu/micro-os.ts';
 import type { Bridge } from '../qemu/network.ts';
 import { makeFolder, removeFolder } from '../qemu/processes.ts';
 import { MACHINES_BOOT, runKindling, startKindling } from './kindling.ts';
@@ -48,7 +49,7 @@ export async function startSite(bridge: Bridge, options: SiteOptions = {}): Prom
   const serve = [
     ...['serve', '--plain-port', String(PORT), '--host', bridge.hostAddress, '--state', state],
     ...(options.httpsBoot ? ['--port', String(TLS_PORT), '--https-boot'] : ['--plain']),
-    ...['--pxe', bridge.name, '--micro-os', microOs.folder],
+    ...['--pxe', bridge.name, '--micro-os', microOs.folder, '--kernel-arg', NO_TIMER_CHECK],
   ];
   const { log } = await startKindling(bridge.namespace, serve, MACHINES_BOOT);
   await startCustomersDhcp(bridge, options.leases ?? new Map());

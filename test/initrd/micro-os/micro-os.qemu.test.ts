@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ensureMicroOs, packDropin } from '../../../initrd/index.ts';
 import { bootMachine } from '../../../lab/qemu/machine.ts';
+import { NO_TIMER_CHECK } from '../../../lab/qemu/micro-os.ts';
 import { makeFolder, removeFolder } from '../../../lab/qemu/processes.ts';
 
 const folder = makeFolder('micro-os-test');
@@ -40,7 +41,11 @@ describe('the Micro-OS', () => {
       memoryMb: 384,
       disks: [{ bus: 'sata', size: '64M' }],
       nics: [{ model: 'e1000' }],
-      kernel: { kernel, initrd: [initramfs, extra], cmdline: 'console=ttyS0 panic=-1 quiet rdinit=/checks' },
+      kernel: {
+        kernel,
+        initrd: [initramfs, extra],
+        cmdline: `console=ttyS0 panic=-1 quiet ${NO_TIMER_CHECK} rdinit=/checks`,
+      },
     });
     const { groups } = await machine.console.waitFor(/identified, (\d+) MB free/, patience);
     expect(Number(groups[1])).toBeGreaterThan(60);

@@ -4,6 +4,7 @@ import { ensureMicroOs, type MicroOs } from '../../../initrd/index.ts';
 import { ensureIpxe } from '../../../ipxe/debian-ipxe.ts';
 import { bootMachine } from '../../../lab/qemu/machine.ts';
 import type { MachineSpec } from '../../../lab/qemu/machine-spec.ts';
+import { NO_TIMER_CHECK } from '../../../lab/qemu/micro-os.ts';
 import { type Bridge, createTestNetwork } from '../../../lab/qemu/network.ts';
 import { makeFolder, removeFolder } from '../../../lab/qemu/processes.ts';
 import { prepareBootFiles } from '../../../orchestrator-stub/curation/boot-files.ts';
@@ -40,6 +41,7 @@ async function startSite(bridge: Bridge, ...flags: string[]): Promise<Disposable
     microOsFolder: microOs.folder,
     ipxeFolder: ipxe,
     consoles: ['ttyS0,115200'],
+    additionalKernelArgs: [NO_TIMER_CHECK],
   };
   await prepareBootFiles(request, await openSiteKeys(join(folder, 'state')));
 
@@ -80,8 +82,8 @@ describe('a machine with an empty disk, beside the customer’s DHCP server', ()
     await using network = await createTestNetwork();
     using site = await startSite(network.bridge, '--mode', 'auto-proxy');
     await using node = await bootMachine(machine(network.bridge, { firmware: 'ovmf' }));
-    await node.console.waitFor(/Kindling: net0 has 10\.77\.0\.1\d\d/, { timeoutMs: 90_000 });
-    await node.console.waitFor(MICRO_OS_IS_UP, { timeoutMs: 90_000 });
+    await node.console.waitFor(/Kindling: net0 has 10\.77\.0\.1\d\d/, { timeoutMs: 180_000 });
+    await node.console.waitFor(MICRO_OS_IS_UP, { timeoutMs: 180_000 });
     expect(site.log()).toMatch(/tftp .* ipxe\.efi: complete, \d+ bytes/);
   });
 
@@ -91,9 +93,9 @@ describe('a machine with an empty disk, beside the customer’s DHCP server', ()
     await using node = await bootMachine(
       machine(network.bridge, { firmware: 'ovmf', firmwareConfig: WITHOUT_PXE }),
     );
-    await node.console.waitFor(/HTTP Boot over IPv4/, { timeoutMs: 60_000 });
-    await node.console.waitFor(/Kindling: net0 has 10\.77\.0\.1\d\d/, { timeoutMs: 90_000 });
-    await node.console.waitFor(MICRO_OS_IS_UP, { timeoutMs: 90_000 });
+    await node.console.waitFor(/HTTP Boot over IPv4/, { timeoutMs: 180_000 });
+    await node.console.waitFor(/Kindling: net0 has 10\.77\.0\.1\d\d/, { timeoutMs: 180_000 });
+    await node.console.waitFor(MICRO_OS_IS_UP, { timeoutMs: 180_000 });
   });
 
   it('boots it by BIOS PXE', async () => {
@@ -102,7 +104,7 @@ describe('a machine with an empty disk, beside the customer’s DHCP server', ()
     await using node = await bootMachine(
       machine(network.bridge, { firmware: 'seabios', chipset: 'pc', serialFirmware: true }),
     );
-    await node.console.waitFor(/^Kindling: loading vmlinuz-x86_64$/, { timeoutMs: 90_000 });
-    await node.console.waitFor(MICRO_OS_IS_UP, { timeoutMs: 90_000 });
+    await node.console.waitFor(/^Kindling: loading vmlinuz-x86_64$/, { timeoutMs: 180_000 });
+    await node.console.waitFor(MICRO_OS_IS_UP, { timeoutMs: 180_000 });
   });
 });

@@ -3,13 +3,15 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ensureMicroOs } from '../../../initrd/index.ts';
 import { bootMachine } from '../../../lab/qemu/machine.ts';
-import { waitForStage } from '../../../lab/qemu/micro-os.ts';
+import { GAVE_UP, waitForStage } from '../../../lab/qemu/micro-os.ts';
 import { createTestNetwork } from '../../../lab/qemu/network.ts';
 import { openArchiveKeys, publicArchiveKeys } from '../../../orchestrator-stub/site/archive-key.ts';
 import { startTlsSite } from './tls-site.ts';
 
 const CLI = join(import.meta.dirname, '../../../orchestrator-stub/cli/main.ts');
-const WAIT = { timeoutMs: 200_000, failOn: /KINDLING-FATAL/ };
+const WAIT = { timeoutMs: 200_000, failOn: GAVE_UP };
+/** Without any the agent waits for one. */
+const DISK = { bus: 'virtio', size: '64M' } as const;
 const SIGNED = /^Kindling: the Micro-OS is the one this site has signed$/;
 const WITHOUT_PXE = ['IPv4PXESupport', 'IPv6PXESupport'].map((name) => ({
   name: `opt/org.tianocore/${name}`,
@@ -68,6 +70,7 @@ it('boots from a mirror while the orchestrator is away, and goes to the orchestr
   await using node = await bootMachine({
     firmware: 'ovmf',
     memoryMb: 768,
+    disks: [DISK],
     nics: [{ model: 'virtio', network: bridge }],
     smbios: { serial: 'MIRRORED1', uuid: crypto.randomUUID() },
   });

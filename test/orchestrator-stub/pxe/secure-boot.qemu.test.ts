@@ -5,12 +5,12 @@ import { execa } from 'execa';
 import { describe, expect, it } from 'vitest';
 import { enrolSiteKeys } from '../../../lab/qemu/enrol-keys.ts';
 import { bootMachine, createMachine, type Machine } from '../../../lab/qemu/machine.ts';
-import { waitForStage } from '../../../lab/qemu/micro-os.ts';
+import { GAVE_UP, waitForStage } from '../../../lab/qemu/micro-os.ts';
 import { createTestNetwork } from '../../../lab/qemu/network.ts';
 import { packConfigArchive } from '../../../orchestrator-stub/curation/config-archive.ts';
 import { startTlsSite } from './tls-site.ts';
 
-const WAIT = { timeoutMs: 150_000, failOn: /KINDLING-FATAL/ };
+const WAIT = { timeoutMs: 150_000, failOn: GAVE_UP };
 const SIGNED = /^Kindling: the Micro-OS is the one this site has signed$/;
 
 it('with the site’s keys enrolled a machine boots by PXE from iPXE to the orchestrator, every part of it signed', async () => {
@@ -22,6 +22,7 @@ it('with the site’s keys enrolled a machine boots by PXE from iPXE to the orch
     firmware: 'ovmf-secure-boot',
     efiVariables: { file: variables },
     memoryMb: 768,
+    disks: [{ bus: 'virtio', size: '64M' }], // without any the agent waits for one
     nics: [{ model: 'virtio', network: network.bridge }],
     smbios: { serial: 'SIGNED-1', uuid: crypto.randomUUID() },
   });

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { ensureMicroOs } from '../../../initrd/index.ts';
+import { NO_TIMER_CHECK } from '../../../lab/qemu/micro-os.ts';
 import type { Bridge } from '../../../lab/qemu/network.ts';
 import { kill, makeFolder, removeFolder } from '../../../lab/qemu/processes.ts';
 import { MACHINES_BOOT, runKindling, type Serving, startKindling } from '../../../lab/site/kindling.ts';
@@ -24,7 +25,15 @@ export async function startTlsSite(bridge: Bridge, ...flags: string[]): Promise<
   let server: Serving | undefined;
   const start = async () => {
     const serve = ['serve', '--plain-port', '8080', '--host', bridge.hostAddress, '--state', state];
-    const boot = ['--pxe', bridge.name, '--micro-os', microOs.folder, ...flags];
+    const boot = [
+      '--pxe',
+      bridge.name,
+      '--micro-os',
+      microOs.folder,
+      '--kernel-arg',
+      NO_TIMER_CHECK,
+      ...flags,
+    ];
     server = await startKindling(bridge.namespace, [...serve, ...boot], MACHINES_BOOT);
   };
   const kindling = (...args: string[]) => runKindling(bridge.namespace, [...args, '--state', state]);

@@ -4,6 +4,7 @@ import { cached, hashOfFile } from '../../../initrd/build-cache.ts';
 import { runTool } from '../../../initrd/build-tool.ts';
 import { dependencyOf, resolvePackages, unpackPackage } from '../../../initrd/debian/packages.ts';
 import { type KernelModule, moduleIndexes, selectModules } from '../../../initrd/micro-os/kernel-modules.ts';
+import { NO_TIMER_CHECK } from '../../../lab/qemu/micro-os.ts';
 import { ensureDebianRoot } from '../../../lab/target-images/debian-root.ts';
 import { encodeCpio } from '../../../protocol/cpio.ts';
 import { LEGACY_BIOS_BOOTABLE } from '../../../protocol/partition-table/gpt-fields.ts';
@@ -15,7 +16,7 @@ import { joinPartitions } from './join-partitions.ts';
 
 const MIB = 1024 * 1024;
 const ROOT_UUID = '6b696e64-6c69-4e67-a000-000000000006';
-const COMMAND_LINE = `root=UUID=${ROOT_UUID} console=tty0 console=ttyS0 net.ifnames=0 mitigations=off apparmor=0 audit=0`;
+const COMMAND_LINE = `root=UUID=${ROOT_UUID} console=tty0 console=ttyS0 net.ifnames=0 ${NO_TIMER_CHECK} mitigations=off apparmor=0 audit=0`;
 const ESP: PartitionEntry = {
   number: 1,
   partLabel: 'esp',

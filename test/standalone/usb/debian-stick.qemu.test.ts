@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { DiskFile } from '../../../lab/qemu/disk-file.ts';
 import { bootMachine } from '../../../lab/qemu/machine.ts';
 import type { DiskSpec, MachineSpec } from '../../../lab/qemu/machine-spec.ts';
+import { GAVE_UP } from '../../../lab/qemu/micro-os.ts';
 import { SSH_KEY } from '../config/example.ts';
 import { ensureDebianImage } from './debian-image.ts';
 import { snakeoilKeys } from './snakeoil.ts';
@@ -63,7 +64,7 @@ beforeAll(async () => {
   stick = await buildTestStick(folder, CONFIG, secureBoot);
 });
 
-const WAIT = { timeoutMs: 480_000, failOn: /KINDLING-FATAL/ };
+const WAIT = { timeoutMs: 480_000, failOn: GAVE_UP };
 
 /** Boots a machine with the stick in, follows it to the end of its first boot, and says what it was seen to be. */
 async function installAndStart(

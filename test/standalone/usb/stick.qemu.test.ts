@@ -7,6 +7,7 @@ import { decodeBootOnce, encodeBootOnce } from '../../../agent/standalone/boot-o
 import { DiskFile } from '../../../lab/qemu/disk-file.ts';
 import { bootMachine, type Machine } from '../../../lab/qemu/machine.ts';
 import type { DiskSpec, MachineSpec, SmbiosSpec } from '../../../lab/qemu/machine-spec.ts';
+import { GAVE_UP } from '../../../lab/qemu/micro-os.ts';
 import { insertImage, plugScsiDisk, plugStick, unplug } from './hot-plug.ts';
 import { snakeoilKeys } from './snakeoil.ts';
 import { makeTargetImage, TARGET_ROOT } from './target-image.ts';
@@ -51,7 +52,7 @@ beforeAll(async () => {
   stick = await buildTestStick(folder, CONFIG, secureBoot);
 });
 
-const WAIT = { timeoutMs: 480_000, failOn: /KINDLING-FATAL/ };
+const WAIT = { timeoutMs: 480_000, failOn: GAVE_UP };
 const FATAL = /KINDLING-FATAL \{.*"uptime":[\d.]+\}/;
 const SEED = '/var/lib/cloud/seed/nocloud';
 const STICK: DiskSpec = { bus: 'usb', removable: true, bootIndex: 1 };

@@ -2,6 +2,7 @@ import { mkdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { ensureMicroOs } from '../../../initrd/index.ts';
+import { NO_TIMER_CHECK } from '../../../lab/qemu/micro-os.ts';
 import { indexImage } from '../../../orchestrator-stub/images/index-image.ts';
 import { encodeCpio } from '../../../protocol/cpio.ts';
 import { LEGACY_BIOS_BOOTABLE } from '../../../protocol/partition-table/gpt-fields.ts';
@@ -43,7 +44,7 @@ export async function makeTargetImage(
   const boot = await bootFilesOf({
     kernel: await readFile((await ensureMicroOs('minimal')).kernel),
     initramfs: await tinyInitramfs(),
-    commandLine: 'console=ttyS0',
+    commandLine: `console=ttyS0 ${NO_TIMER_CHECK}`,
     title: 'Target',
     secureBoot,
   });

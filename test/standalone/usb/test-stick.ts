@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { execa } from 'execa';
 import { expect } from 'vitest';
 import type { DiskFile } from '../../../lab/qemu/disk-file.ts';
+import { NO_TIMER_CHECK } from '../../../lab/qemu/micro-os.ts';
 import { readPartitionTable } from '../../../protocol/partition-table/read.ts';
 import type { PartitionEntry } from '../../../protocol/partition-table/table.ts';
 import { STICK_LABELS } from '../../../protocol/stick.ts';
@@ -28,7 +29,8 @@ export async function buildTestStick(
     configFile,
     target,
     createdBy: 'test',
-    bootFiles: (kernelArguments, profile) => collectBootFiles(kernelArguments, profile, { secureBoot }),
+    bootFiles: (kernelArguments, profile) =>
+      collectBootFiles(`${kernelArguments} ${NO_TIMER_CHECK}`, profile, { secureBoot }),
     say: () => {},
   });
   return target;
