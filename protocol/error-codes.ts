@@ -685,7 +685,7 @@ export const ERROR_CODES = {
   KND_IMAGE_NOT_FOUND: {
     exit: 1,
     retryable: false,
-    meaning: 'No source has the image (404 or 410).',
+    meaning: 'No source has the image (404 or 410), and none had it when the retry window was over.',
     hint: 'Check the address in the workflow.',
   },
   KND_IMAGE_REDIRECT: {
@@ -697,7 +697,8 @@ export const ERROR_CODES = {
   KND_IMAGE_REFUSED: {
     exit: 1,
     retryable: false,
-    meaning: 'The server refuses the request (401, 403 or another 4xx).',
+    meaning:
+      'The server refuses the request (401, 403 or another 4xx), and still did when the retry window was over.',
     hint: 'Check the credentials and headers of the image source.',
   },
   KND_IMAGE_SECTOR_SIZE: {

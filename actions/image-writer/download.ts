@@ -112,7 +112,7 @@ export class Download {
         const hasMoved = this.#offset - offsetBefore >= STALL_BYTES;
         if (hasMoved) pause.reset();
         if (isWrongEverywhere(error)) throw error;
-        if (!error.retryable || isWrongThere(error)) hopeless.add(this.source);
+        if (!isWorthAsking(error) || isWrongThere(error)) hopeless.add(this.source);
         const waitedMs = performance.now() - this.#lastProgressAt;
         const isLate = !hasMoved && waitedMs + pause.ms > windowMs;
         // every mirror is tried once, whatever the request says about trying again
@@ -322,6 +322,13 @@ export class Download {
 /** No other source can help: the request itself is at fault. */
 const isWrongEverywhere = ({ code }: KindlingError): boolean =>
   code === 'KND_USAGE' || code === 'KND_IMAGE_CONTRADICTION';
+
+/**
+ * An answer that may be another one later. EMF's contract asks again after every status until its window is over: an image may still be
+ * on its way to the server, or the right to fetch it.
+ */
+export const isWorthAsking = ({ retryable, evidence }: KindlingError): boolean =>
+  retryable || evidence?.['status'] !== undefined;
 
 /** The file at this source is at fault, not the way to it: it will be the same on every try. */
 const isWrongThere = ({ code }: KindlingError): boolean =>

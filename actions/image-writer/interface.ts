@@ -45,6 +45,8 @@ export interface Transport {
   /** Basic credentials; those in a source's URL win. */
   basicAuth?: { username: string; password: string };
   bearerToken?: string;
+  /** Who gets headers, login and token besides the first source: origins («https://mirror.example»). A login in a URL goes with that URL. */
+  credentialOrigins?: readonly string[];
   /** PEM certificates that replace the system's roots. */
   caCertificates?: string;
   /** Do not check certificates: whoever says so has a hash of what it wants (oci2disk's SKIP_VERIFY). */

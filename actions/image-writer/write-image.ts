@@ -11,8 +11,9 @@ import { openTarget, type Target } from './target/target.ts';
  * Streams an image onto a disk; returns only when every byte is verified and synced.
  * 1 open the disk for us alone  2 look for a manifest  3 write by chunks, or the plain way  4 let the kernel see the table
  */
-export const writeImage: WriteImage = async (request, context = {}) => {
-  if (request.sources.length === 0) throw new KindlingError('KND_USAGE', 'no image source was given');
+export const writeImage: WriteImage = async (given, context = {}) => {
+  if (given.sources.length === 0) throw new KindlingError('KND_USAGE', 'no image source was given');
+  const request = withCredentialOrigins(given);
   const target = openTarget(request.target);
   const reread = async () => {
     target.close();
@@ -33,6 +34,14 @@ export const writeImage: WriteImage = async (request, context = {}) => {
   context.log?.('info', result.closingLine, { ...result });
   return result;
 };
+
+/** Credentials are for the server of the image: a mirror, or whoever keeps the signature, is somebody else until the request says so. */
+function withCredentialOrigins(request: WriteImageRequest): WriteImageRequest {
+  const { sources, transport = {} } = request;
+  const own = URL.parse(sources[0] ?? '')?.origin;
+  const credentialOrigins = [...(own === undefined ? [] : [own]), ...(transport.credentialOrigins ?? [])];
+  return { ...request, transport: { ...transport, credentialOrigins } };
+}
 
 /** A server without ranges cannot give chunks, but it can give the file: the manifest then vouches for all of it. */
 async function writeByChunks(

@@ -47,7 +47,13 @@ export const IMAGE_PARAMETERS = {
   KINDLING_BEARER_TOKEN: {
     type: 'text',
     secret: true,
-    description: 'Sent to the image’s server as a bearer token; a user and a password go into IMG_URL',
+    description:
+      'Sent to the server of IMG_URL as a bearer token, and to no mirror of another host; a user and a password go into IMG_URL',
+  },
+  KINDLING_BEARER_ORIGINS: {
+    type: 'text',
+    description:
+      'Addresses of other servers (mirrors, of a manifest or a signature) that get the token too, separated by blanks',
   },
   KINDLING_MIRRORS: { type: 'text', description: 'More addresses of the same image, separated by blanks' },
   KINDLING_MANIFEST: {

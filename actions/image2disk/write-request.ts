@@ -51,6 +51,7 @@ function transportFor(variables: ImageVariables): Transport {
   const { TLS_CA_CERT } = variables;
   return given({
     bearerToken: variables.KINDLING_BEARER_TOKEN,
+    credentialOrigins: originsOf(variables.KINDLING_BEARER_ORIGINS),
     caCertificates: TLS_CA_CERT === undefined ? undefined : decodeCertificates(TLS_CA_CERT),
     httpProxy: variables.HTTP_PROXY ?? variables.http_proxy,
     httpsProxy: variables.HTTPS_PROXY ?? variables.https_proxy,
@@ -136,6 +137,11 @@ function addresses(variable: string, text: string | undefined): string[] {
   if (wrong >= 0) throw wrongVariable(`entry ${wrong + 1} of ${variable} is not an http or https URL`);
   return urls;
 }
+
+const originsOf = (text: string | undefined) =>
+  text === undefined
+    ? undefined
+    : addresses('KINDLING_BEARER_ORIGINS', text).map((url) => new URL(url).origin);
 
 const wrongVariable = (message: string) =>
   new KindlingError('KND_ACTION_VARIABLES', `image2disk: ${message}`);

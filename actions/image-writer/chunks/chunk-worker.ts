@@ -1,5 +1,5 @@
 import { KindlingError } from '../../../protocol/error.ts';
-import { nameDownloadError } from '../download.ts';
+import { isWorthAsking, nameDownloadError } from '../download.ts';
 import type { HttpConnection } from '../http/connection.ts';
 import { redact } from '../http/get.ts';
 import { DEFAULT_WINDOW_MS, RetryPause } from '../retry-pause.ts';
@@ -161,7 +161,7 @@ export class ChunkWorker {
         const error = nameDownloadError(thrown, source);
         this.#source += 1;
         failures += 1;
-        const isHopeless = !error.retryable || isWrongContent(error);
+        const isHopeless = !isWorthAsking(error) || isWrongContent(error);
         const waitedMs = performance.now() - this.#lastProgressAt;
         const isOver = isHopeless ? failures >= sources.length : waitedMs + pause.ms > windowMs;
         // every mirror is tried once, whatever the request says about trying again

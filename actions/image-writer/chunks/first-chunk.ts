@@ -1,4 +1,4 @@
-import { nameDownloadError } from '../download.ts';
+import { isWorthAsking, nameDownloadError } from '../download.ts';
 import { redact } from '../http/get.ts';
 import type { WriteImageContext, WriteImageRequest } from '../interface.ts';
 import { DEFAULT_WINDOW_MS, RetryPause } from '../retry-pause.ts';
@@ -43,7 +43,7 @@ export async function fetchFirstChunk(
       return raw;
     } catch (thrown) {
       const error = nameDownloadError(thrown, source);
-      const isHopeless = !error.retryable || isWrongContent(error);
+      const isHopeless = !isWorthAsking(error) || isWrongContent(error);
       const isOver = isHopeless ? attempt >= sources.length : performance.now() - startedAt > windowMs;
       if (isOver && attempt >= sources.length) throw error;
       context.log?.('warn', `first chunk: ${error.message}; trying again`);

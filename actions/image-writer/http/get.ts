@@ -130,13 +130,13 @@ function isSomethingElse([first]: readonly Buffer[], magic = ''): boolean {
 
 /** Names a status that is not the answer we need. */
 export function statusError(status: number, source: string): KindlingError {
+  const details = { evidence: { status } };
   if (status === 404 || status === 410) {
-    return new KindlingError('KND_IMAGE_NOT_FOUND', `${redact(source)} is not there (${status})`);
+    return new KindlingError('KND_IMAGE_NOT_FOUND', `${redact(source)} is not there (${status})`, details);
   }
-  if (status >= 500 || status === 429 || status === 408) {
-    return new KindlingError('KND_IMAGE_SERVER_ERROR', `${redact(source)} answered ${status}`);
-  }
-  return new KindlingError('KND_IMAGE_REFUSED', `${redact(source)} answered ${status}`);
+  const isServerAtFault = status >= 500 || status === 429 || status === 408;
+  const code = isServerAtFault ? 'KND_IMAGE_SERVER_ERROR' : 'KND_IMAGE_REFUSED';
+  return new KindlingError(code, `${redact(source)} answered ${status}`, details);
 }
 
 /** The address without its password and without its query, which is where signed addresses carry their key: for messages. */
@@ -192,8 +192,8 @@ function requestHeaders(url: URL, first: URL, options: GetOptions): Record<strin
     accept: '*/*',
     'accept-encoding': 'identity',
   };
-  if (url.origin === first.origin) {
-    const { basicAuth, bearerToken } = options.transport;
+  const { basicAuth, bearerToken, credentialOrigins } = options.transport;
+  if (url.origin === first.origin && credentialOrigins?.includes(url.origin) !== false) {
     if (bearerToken) headers['authorization'] = `Bearer ${bearerToken}`;
     if (basicAuth) headers['authorization'] = basic(basicAuth.username, basicAuth.password);
     for (const [name, value] of Object.entries(options.transport.headers ?? {})) {

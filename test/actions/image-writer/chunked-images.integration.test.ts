@@ -487,13 +487,13 @@ test('what is read back is not counted as kept, and progress only goes forward',
   expect(seen.at(-1)).toMatchObject({ percent: 100, phase: 'done' });
 });
 
-test('a server that is away is named while it is waited for', async () => {
+test.each([503, 404, 403])('a server that answers %s for a while is named and waited for', async (status) => {
   const seen: WriteProgress[] = [];
   let requests = 0;
   const handle: ServedFile['handle'] = (_, response) => {
     requests += 1;
     const isAway = requests > 1 && requests < 9;
-    if (isAway) response.writeHead(503).end();
+    if (isAway) response.writeHead(status).end();
     return isAway;
   };
   const { result, disk } = await write(
@@ -503,7 +503,7 @@ test('a server that is away is named while it is waited for', async () => {
   expect(disk.equals(RAW)).toBe(true);
   expect(result?.resumes).toBeGreaterThan(0);
   expect(seen.map(({ waitingFor }) => waitingFor).join('\n')).toMatch(
-    /since \d+ s \(chunk \d+: .* answered 503\)/,
+    /since \d+ s \(chunk \d+: .* (answered \d+|is not there \(404\))\)/,
   );
 });
 

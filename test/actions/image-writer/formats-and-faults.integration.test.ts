@@ -644,6 +644,44 @@ describe.concurrent('the way to the image', () => {
     expect(error?.code).toBe(code);
   });
 
+  test.each([404, 410, 403, 401])(
+    'an image that comes after a %s, within the retry window, is written',
+    async (status) => {
+      let refusals = 3;
+      const { disk, error } = await write(
+        {
+          bytes: RAW,
+          handle: (_, response) => {
+            if (refusals === 0) return false;
+            refusals -= 1;
+            response.writeHead(status).end('not yet');
+            return true;
+          },
+        },
+        { retry: { windowMs: 20_000 } },
+      );
+      expect(error).toBeUndefined();
+      expect(disk.equals(RAW)).toBe(true);
+    },
+  );
+
+  test('without retries a 404 is told after one question to each source', async () => {
+    let questions = 0;
+    const { error } = await write(
+      {
+        bytes: RAW,
+        handle: (_, response) => {
+          questions += 1;
+          response.writeHead(404).end('no');
+          return true;
+        },
+      },
+      { retry: { isEnabled: false } },
+    );
+    expect(error?.code).toBe('KND_IMAGE_NOT_FOUND');
+    expect(questions).toBe(1);
+  });
+
   test('a server that is not there is unreachable', async () => {
     const { error } = await write({ bytes: RAW }, { sources: ['http://127.0.0.1:1/x'] });
     expect(error?.code).toBe('KND_IMAGE_UNREACHABLE');

@@ -95,6 +95,34 @@ describe('credentials', () => {
   });
 });
 
+describe('credentials and mirrors', () => {
+  test('a token stays with the server of IMG_URL; a mirror gets it only if it is named, or its own login', async () => {
+    const seen: string[] = [];
+    await using mirror = createServer((request, response) => {
+      seen.push(request.headers.authorization ?? 'nothing');
+      response.writeHead(404).end();
+    });
+    const url = await listen(mirror);
+    const variables = {
+      IMG_URL: http('/disk.zst-missing'),
+      KINDLING_BEARER_TOKEN: CREDENTIALS.token,
+      KINDLING_MIRRORS: `${url}/disk.zst`,
+      RETRY_ENABLED: 'false',
+    };
+    expect(await outcome(variables)).toBe('KND_IMAGE_NOT_FOUND');
+    expect([...new Set(seen)]).toEqual(['nothing']);
+    seen.length = 0;
+    await outcome({ ...variables, KINDLING_MIRRORS: url.replace('://', '://me:mine@') });
+    expect([...new Set(seen)]).toEqual([`Basic ${Buffer.from('me:mine').toString('base64')}`]);
+    seen.length = 0;
+    await outcome({ ...variables, KINDLING_BEARER_ORIGINS: `${url}/` });
+    expect([...new Set(seen)]).toEqual([`Bearer ${CREDENTIALS.token}`]);
+    seen.length = 0;
+    await outcome({ ...variables, KINDLING_MANIFEST: `${url}/elsewhere.manifest` });
+    expect([...new Set(seen)]).toEqual(['nothing']);
+  });
+});
+
 describe('what servers do to answers', () => {
   test('Content-Encoding: gzip over a .gz is the file itself; over anything else it is a contradiction', async () => {
     expect(await outcome({ IMG_URL: http('/encoded/disk.gz') })).toBe('equal');

@@ -42,6 +42,10 @@ test.each([
   [{ KINDLING_SIGNATURE: 'http://h/s' }, { expected: { signatureUrl: 'http://h/s' } }],
   [{ KINDLING_BEARER_TOKEN: 't' }, { transport: { bearerToken: 't' } }],
   [
+    { KINDLING_BEARER_ORIGINS: 'https://a.test/path, http://b.test:81' },
+    { transport: { credentialOrigins: ['https://a.test', 'http://b.test:81'] } },
+  ],
+  [
     { HTTP_PROXY: 'http://p', https_proxy: 'http://q', no_proxy: 'h' },
     { transport: { httpProxy: 'http://p', httpsProxy: 'http://q', noProxy: 'h' } },
   ],
