@@ -1,5 +1,5 @@
+import { isLoopback } from '../../protocol/no-proxy.ts';
 import { authorityOf, parseEndpoint } from '../connection/endpoint.ts';
-import { isLoopback } from '../connection/proxy.ts';
 import type { Config, ResolvedConfig, SettingName } from './resolve-config.ts';
 
 /** What one Kindling server offers on its one port. */

@@ -1,7 +1,7 @@
 import { KindlingError } from '../../protocol/error.ts';
+import { isLoopback } from '../../protocol/no-proxy.ts';
 import type { Config } from '../config/resolve-config.ts';
 import { type Endpoint, parseEndpoint } from '../connection/endpoint.ts';
-import { isLoopback } from '../connection/proxy.ts';
 
 export interface WorkflowEndpoint {
   endpoint: Endpoint;

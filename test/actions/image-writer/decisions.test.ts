@@ -83,7 +83,7 @@ describe('the proxy', () => {
   const transport = {
     httpProxy: 'proxy:3128',
     httpsProxy: 'http://secure:3128',
-    noProxy: '.local, 10.0.0.0/8,exact.example:8080',
+    noProxy: '.local, 10.0.0.0/8,exact.example:8080, [fd00::5]:80',
   };
   test.each([
     ['http://a.example/x', 'proxy:3128'],
@@ -94,6 +94,8 @@ describe('the proxy', () => {
     ['http://exact.example:8080/x', undefined],
     ['http://exact.example/x', 'proxy:3128'],
     ['http://127.0.0.1/x', undefined],
+    ['http://[fd00::5]/x', undefined],
+    ['http://[fd00::6]:8080/x', 'proxy:3128'],
   ])('for %s is %s', (url, host) => {
     expect(proxyFor(new URL(url), transport)?.host).toBe(host);
   });
