@@ -3,6 +3,7 @@ import type { Action } from './action.ts';
 import { archive2disk } from './archive2disk/archive2disk.ts';
 import { bootOrder, efibootset } from './boot-order/boot-order.ts';
 import { cexec } from './cexec/cexec.ts';
+import { closestName } from './closest-name.ts';
 import { cloudInit } from './cloud-init/cloud-init.ts';
 import { eraseDisks } from './erase/erase-disks.ts';
 import { fetchfile } from './fetchfile/fetchfile.ts';
@@ -61,13 +62,23 @@ export function actionForImage(image: string): Action | undefined {
   return CATALOG.find((action) => [action.name, ...action.aliases].some((known) => sameName(known, name)));
 }
 
+/** The action that a misspelt image name probably stands for. */
+export function closestActionName(image: string): string | undefined {
+  return closestName(
+    lastPathComponent(image),
+    CATALOG.map(({ name }) => name),
+  );
+}
+
 export function requireAction(image: string): Action {
   const action = actionForImage(image);
   if (action) return action;
+  const meant = closestActionName(image);
   throw new KindlingError(
     'KND_ACTION_UNKNOWN',
     `there is no action "${lastPathComponent(image)}" (from ${image})`,
     {
+      ...(meant ? { hint: `Did you mean ${meant}?` } : {}),
       evidence: { image, known: CATALOG.map(({ name }) => name) },
     },
   );

@@ -1,4 +1,5 @@
 import { KindlingError } from '../protocol/error.ts';
+import { closestName } from './closest-name.ts';
 
 interface ParameterBase {
   description: string;
@@ -81,15 +82,21 @@ export function parseVariables(
       problems.push(`${name}=${shown} ${parsed.problem}`);
     } else values[name] = parsed.value;
   }
+  const known = Object.keys(parameters);
+  const unknown = Object.keys(variables)
+    .filter((name) => !known.includes(name))
+    .map((name) => {
+      const suggestion = closestName(name, known);
+      return suggestion === undefined ? { name } : { name, suggestion };
+    });
   if (problems.length > 0) {
+    for (const { name, suggestion } of unknown) {
+      if (suggestion) problems.push(`${name} is not known; did you mean ${suggestion}?`);
+    }
     throw new KindlingError('KND_ACTION_VARIABLES', `${action}: ${problems.join('; ')}`, {
       evidence: { action, problems },
     });
   }
-  const known = Object.keys(parameters);
-  const unknown = Object.keys(variables)
-    .filter((name) => !known.includes(name))
-    .map((name) => ({ name, ...suggest(name, known) }));
   return { values, unknown };
 }
 
@@ -139,26 +146,4 @@ function parseInteger(raw: string, min = 0, max = Number.MAX_SAFE_INTEGER) {
   if (!/^\s*-?\d+\s*$/.test(raw) || !Number.isSafeInteger(value)) return { problem: 'is not a whole number' };
   if (value < min || value > max) return { problem: `is not between ${min} and ${max}` };
   return { value };
-}
-
-function suggest(name: string, known: readonly string[]): { suggestion?: string } {
-  const plain = (text: string) => text.toUpperCase().replaceAll(/[^A-Z0-9]/g, '');
-  const best = known
-    .map((candidate) => ({ candidate, distance: editDistance(plain(name), plain(candidate)) }))
-    .sort((a, b) => a.distance - b.distance)[0];
-  return best && best.distance <= 2 ? { suggestion: best.candidate } : {};
-}
-
-/** Levenshtein distance, one row at a time. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const substitution = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(substitution, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }

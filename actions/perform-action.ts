@@ -2,7 +2,7 @@ import { run } from '../agent/system/run.ts';
 import type { ActionEvent } from '../protocol/action-events.ts';
 import { toErrorReport } from '../protocol/error.ts';
 import type { ActionContext, ActionResult, Machine } from './action.ts';
-import { actionForImage } from './catalog.ts';
+import { actionForImage, closestActionName } from './catalog.ts';
 import { foreignAction } from './foreign/foreign-action.ts';
 import type { ContainerRequest } from './foreign/runtime-spec.ts';
 import { parseVariables } from './parameters.ts';
@@ -33,10 +33,12 @@ export async function performAction(request: PerformRequest): Promise<ActionResu
       variables: request.variables,
       args: request.args ?? [],
     });
-    const action = actionForImage(image) ?? foreignAction(image, request.container ?? {});
-    const { values, unknown } = parseVariables(action.name, action.parameters, variables);
     const log: ActionContext['log'] = (level, message, fields) =>
       emit({ type: 'log', level, message, ...(fields ? { fields } : {}) });
+    const action = actionForImage(image) ?? foreignAction(image, request.container ?? {});
+    const meant = actionForImage(image) ? undefined : closestActionName(image);
+    if (meant) log('warn', `${image} is no action of ours but a container image; did you mean ${meant}?`);
+    const { values, unknown } = parseVariables(action.name, action.parameters, variables);
     for (const { name, suggestion } of unknown) {
       const isPassedOn = action.passesVariablesOn ?? false;
       if (isPassedOn && suggestion === undefined) continue;

@@ -20,7 +20,7 @@ export interface TargetFilesystem {
 }
 
 /**
- * The partition a variable names, else the root partition of the disk that the image was written to, else of the disk the policy picks. One that
+ * The partition a variable names (or the root partition of the disk it names), else the root partition of the disk that the image was written to, else of the disk the policy picks. One that
  * fde_dmv has encrypted is opened, for as long as the action takes.
  */
 export async function findTargetFilesystem(
@@ -38,8 +38,15 @@ async function findFilesystem(
   device: string | undefined,
   selector: string | undefined,
 ): Promise<TargetFilesystem> {
-  if (device !== undefined) return namedDevice(await context.machine.listDisks(), device);
-  const { disk } = await findTargetDisk(context, { selector });
+  if (device !== undefined) {
+    const named = await namedDevice(await context.machine.listDisks(), device);
+    // a whole disk with partitions has no filesystem of its own: what is installed on it is meant
+    return named.suffix === '' && named.disk?.partitions.length ? rootOf(named.disk) : named;
+  }
+  return rootOf((await findTargetDisk(context, { selector })).disk);
+}
+
+function rootOf(disk: Disk): TargetFilesystem {
   const root = findRootPartition(disk);
   return {
     device: root.path,

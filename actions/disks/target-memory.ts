@@ -31,7 +31,7 @@ export async function recallTarget(disks: readonly Disk[], memory = MEMORY): Pro
     'KND_DISK_NOT_FOUND',
     `the image was written to ${name} (${serial ? `serial ${serial}, ` : ''}${formatBytes(sizeBytes)}), which is not there any more`,
     {
-      hint: 'See in the kernel log why the disk went away. If another disk is meant, name it with DEST_DISK or KINDLING_DISK.',
+      hint: 'See in the kernel log why the disk went away. If another disk is meant, name it: DEST_DISK, BLOCK_DEVICE (whichever the action has) or KINDLING_DISK.',
       evidence: { remembered: identity, disks: disks.map((disk) => disk.path) },
     },
   );

@@ -14,6 +14,9 @@ describe('the catalogue', () => {
   });
 
   it('an image it does not know has a code, and the error lists what there is', () => {
+    expect(() => requireAction('example.com/imag2disk:1')).toThrowError(
+      expect.objectContaining({ code: 'KND_ACTION_UNKNOWN', hint: 'Did you mean image2disk?' }),
+    );
     expect(() => requireAction('example.com/frobnicate:1')).toThrowError(
       expect.objectContaining({
         code: 'KND_ACTION_UNKNOWN',

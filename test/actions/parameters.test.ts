@@ -94,4 +94,10 @@ describe('variables of an action', () => {
       { name: 'SOMETHING' },
     ]);
   });
+
+  it('that are misspelt are named beside the one that is missing for it', () => {
+    expect(() => parse({ CONTENTS: 'c', IMG_URLL: 'http://x/y' })).toThrow(
+      /IMG_URL is required .*; IMG_URLL is not known; did you mean IMG_URL\?/,
+    );
+  });
 });

@@ -6,7 +6,7 @@ import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunActionContext, runAction } from '../../actions/run-action.ts';
 import type { ActionEvent } from '../../protocol/action-events.ts';
-import { ext4Disk, type LoopDisk, withMounted } from './loop-disk.ts';
+import { ext4Disk, type LoopDisk, loopDisk, withMounted } from './loop-disk.ts';
 
 let disk: LoopDisk;
 let stateDirectory: string;
@@ -62,6 +62,22 @@ describe('writefile', () => {
       expect(await readFile(path.join(root, 'again'), 'utf8')).toBe('two');
       expect((await stat(path.join(root, 'again'))).mode & 0o777).toBe(0o755);
       expect(await readdir(root)).not.toContain('again.kindling-new');
+    });
+  });
+
+  it('finds the root partition of a whole disk that is named', async () => {
+    await using whole = await loopDisk(32 << 20);
+    const root = `${whole.device}p2`;
+    await execa('sgdisk', ['-n', '1:0:+4M', '-n', '2:0:0', whole.device]);
+    await execa('partx', ['-u', whole.device]);
+    await execa('mke2fs', ['-q', '-t', 'ext4', '-L', 'rootfs', root]);
+    const variables = { DEST_PATH: '/etc/where', CONTENTS: 'disk $DEST_DISK partition $ID' };
+    const outcome = await act('writefile', { ...variables, DEST_DISK: whole.device });
+    expect(outcome).toMatchObject({ status: 'success' });
+    await withMounted(root, async (folder) => {
+      expect(await readFile(path.join(folder, 'etc/where'), 'utf8')).toBe(
+        `disk ${whole.device} partition p2`,
+      );
     });
   });
 
