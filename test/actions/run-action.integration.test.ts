@@ -68,7 +68,7 @@ describe('writefile', () => {
   it('finds the root partition of a whole disk that is named', async () => {
     await using whole = await loopDisk(32 << 20);
     const root = `${whole.device}p2`;
-    await execa('sgdisk', ['-n', '1:0:+4M', '-n', '2:0:0', whole.device]);
+    await execa('sfdisk', ['-q', whole.device], { input: 'label: gpt\n,4M\n,\n' });
     await execa('partx', ['-u', whole.device]);
     await execa('mke2fs', ['-q', '-t', 'ext4', '-L', 'rootfs', root]);
     const variables = { DEST_PATH: '/etc/where', CONTENTS: 'disk $DEST_DISK partition $ID' };

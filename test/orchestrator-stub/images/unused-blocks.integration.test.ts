@@ -93,7 +93,7 @@ describe('what no file uses is left out', () => {
 
   test('a disk with several of them: each partition is told, and what lies beside them stays', async () => {
     await emptyImage(at('disk.raw'), 120 * MIB);
-    await execa('sgdisk', ['-n', '1:2048:+32M', '-n', '2:0:+16M', '-n', '3:0:+8M', at('disk.raw')]);
+    await execa('sfdisk', ['-q', at('disk.raw')], { input: 'label: gpt\n2048,32M\n,16M\n,8M\n' });
     const dd = (name: string, seek: number) =>
       execa('dd', [`if=${at(name)}`, `of=${at('disk.raw')}`, 'bs=1M', `seek=${seek}`, 'conv=notrunc']);
     await emptyImage(at('esp'), 32 * MIB);
@@ -226,7 +226,7 @@ describe('what is in doubt is kept whole, and the reason is told', () => {
     await expectKept('the image is a CD, on which a partition can be a file');
 
     await emptyImage(at('disk.raw'), 64 * MIB);
-    await execa('sgdisk', ['-n', '1:2048:+32M', '-n', '2:0:+8M', at('disk.raw')]);
+    await execa('sfdisk', ['-q', at('disk.raw')], { input: 'label: gpt\n2048,32M\n,8M\n' });
     await execa('mke2fs', ['-q', '-F', '-t', 'ext4', '-E', 'offset=1048576', at('disk.raw'), '32m']);
     expect((await unusedIn('disk.raw')).bytes).toBeGreaterThan(10 * MIB);
     await change('disk.raw', 33 * MIB, Buffer.from('verity\0\0\x01'));
