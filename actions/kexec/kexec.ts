@@ -7,6 +7,7 @@ import { defineAction } from '../action.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
+import type { LedgerEntry } from '../resources/ledger.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
 import { type BootEntry, firstGrubEntry } from './grub-config.ts';
 
@@ -71,24 +72,28 @@ export const kexec = defineAction({
     }
     const summary = `${entry.kernel} with ${entry.initrds.join(', ') || 'no initramfs'} and "${entry.commandLine}"`;
     if (context.isDryRun) return { summary: `would start ${summary}` };
+    // In memory, and as large as a kernel with its initramfs: a kill must not leave it there.
     const folder = await mkdtemp(path.join(tmpdir(), 'kindling-kexec-'));
-    try {
-      const initrd = path.join(folder, 'initrd');
-      await joinFiles(initrds, initrd);
-      if (entry.initrds.length === 0) await writeFile(initrd, EMPTY_ARCHIVE);
-      await copyFile(kernel, path.join(folder, 'kernel'));
-      await mounted.unmount();
-      // -a: the system call that lets the kernel check the image and pass on what it got from the firmware; the older one where it is missing.
-      await context.run('kexec', [
-        '-a',
-        '-l',
-        path.join(folder, 'kernel'),
-        `--initrd=${initrd}`,
-        `--command-line=${entry.commandLine}`,
-      ]);
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    const held: LedgerEntry = { kind: 'folder', path: folder };
+    await context.resources.take(
+      held,
+      async () => {},
+      () => rm(folder, { recursive: true, force: true }),
+    );
+    const initrd = path.join(folder, 'initrd');
+    await joinFiles(initrds, initrd);
+    if (entry.initrds.length === 0) await writeFile(initrd, EMPTY_ARCHIVE);
+    await copyFile(kernel, path.join(folder, 'kernel'));
+    await mounted.unmount();
+    // -a: the system call that lets the kernel check the image and pass on what it got from the firmware; the older one where it is missing.
+    await context.run('kexec', [
+      '-a',
+      '-l',
+      path.join(folder, 'kernel'),
+      `--initrd=${initrd}`,
+      `--command-line=${entry.commandLine}`,
+    ]);
+    await context.resources.release(held);
     return { summary: `loaded ${summary}`, handOver: { kind: 'kexec' } };
   },
 });

@@ -30,7 +30,7 @@ const TESTS: Record<string, { killed: Evidence; again: Evidence }> = {
     again: [LEFTOVERS, 'finds nothing when it is run again'],
   },
   image2disk: { killed: writer, again: writer },
-  qemuimg2disk: { killed: writer, again: writer },
+  qemuimg2disk: { killed: writer, again: writer }, // qcow2 is one of its images
   iso2disk: { killed: writer, again: writer },
   oci2disk: {
     killed: [TINKERBELL, 'oci2disk leaves nothing bootable, and a second run writes the whole image'],
@@ -51,7 +51,7 @@ const TESTS: Record<string, { killed: Evidence; again: Evidence }> = {
     again: [LEFTOVERS, 'rootio makes partitions and logical volumes, twice'],
   },
   writefile: {
-    killed: [RUN_ACTION, 'an action that is killed outright is cleaned up after, and the next run works'],
+    killed: placing,
     again: [RUN_ACTION, 'run again gives an existing file the new content and mode'],
   },
   fetchfile: {
@@ -82,11 +82,17 @@ const TESTS: Record<string, { killed: Evidence; again: Evidence }> = {
     again: [TEMPLATES, 'killed in the middle, adds swap and a second root, and once more changes nothing'],
   },
   efibootset: {
-    killed: [BOOT_ORDER, 'so that a power cut leaves a bootable machine'],
+    killed: [
+      BOOT_ORDER,
+      'stopped after any of its changes, leaves a firmware that boots, and a second run ends as the first would have',
+    ],
     again: [BOOT_ORDER, 'run twice changes nothing the second time'],
   },
   'boot-order': {
-    killed: [BOOT_ORDER, 'so that a power cut leaves a bootable machine'],
+    killed: [
+      BOOT_ORDER,
+      'stopped after any of its changes, leaves a firmware that boots, and a second run ends as the first would have',
+    ],
     again: [BOOT_ORDER, 'run twice changes nothing the second time'],
   },
   grub2disk: {
@@ -104,7 +110,16 @@ const TESTS: Record<string, { killed: Evidence; again: Evidence }> = {
     killed: [TINKERBELL, 'slurp stops uploading, and a second run sends everything'],
     again: [TINKERBELL, 'slurp stops uploading, and a second run sends everything'],
   },
-  kexec: { killed: changesNothing, again: changesNothing },
+  kexec: {
+    killed: [
+      TINKERBELL,
+      'leaves neither a mount nor a copy of the kernel in memory, and a second run loads it',
+    ],
+    again: [
+      TINKERBELL,
+      'leaves neither a mount nor a copy of the kernel in memory, and a second run loads it',
+    ],
+  },
   reboot: { killed: changesNothing, again: changesNothing },
 };
 

@@ -150,6 +150,24 @@ describe('on one machine with five kinds of disk', () => {
     expect(variables.get('BootNext')?.readUInt16LE(0)).toBe(number);
   });
 
+  it('boot-order takes the name, the loader and the place in the order it is told', async () => {
+    const before = machine.efiVariables().find(({ name }) => name === 'BootOrder')?.data ?? [];
+    const told = { BOOT_LABEL: 'Site', BOOT_LOADER: '\\EFI\\BOOT\\BOOTX64.EFI', BOOT_POLICY: 'keep-order' };
+    expect(await shell.action('boot-order', told)).toMatchObject({ exitCode: 0 });
+    const variables = new Map(machine.efiVariables().map(({ name, data }) => [name, Buffer.from(data)]));
+    const number = variables.get('BootNext')?.readUInt16LE(0) ?? -1;
+    const entry = decodeLoadOption(
+      variables.get(`Boot${number.toString(16).toUpperCase().padStart(4, '0')}`) ?? Buffer.alloc(0),
+    );
+    expect(entry?.description).toBe('Site');
+    expect(fileOf(entry?.devicePath ?? [])).toBe('\\EFI\\BOOT\\BOOTX64.EFI');
+    const after = variables.get('BootOrder') ?? Buffer.alloc(0);
+    expect(after.subarray(0, Buffer.from(before).length).equals(Buffer.from(before))).toBe(true);
+    expect(after.readUInt16LE(after.length - 2)).toBe(number);
+    const missing = { ...told, BOOT_LOADER: '\\EFI\\none.efi' };
+    expect((await shell.action('boot-order', missing)).output).toContain('KND_LOADER_NONE');
+  });
+
   it('erases everything but what is kept, whatever was on it, and proves it', async () => {
     const erased = await shell.action('erase_non_removable_disks', {
       ERASE_KEEP: 'serial=NVME1',

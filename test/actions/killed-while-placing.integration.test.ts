@@ -12,7 +12,22 @@ import { ext4Disk, withMounted } from './loop-disk.ts';
 const PADDING = `# ${'x'.repeat(400_000)}\n`;
 const OLD = 'what an earlier installation left\n';
 
-const ACTIONS = {
+/** For a single file the only moment is that of its own way to the disk. */
+const LONG = 'x'.repeat(4_000_000);
+
+const ACTIONS: Record<string, { variables: Record<string, string>; files: string[]; killedAt: string[] }> = {
+  writefile: {
+    variables: {
+      DEST_PATH: '/etc/kindling.conf',
+      CONTENTS: LONG,
+      UID: '0',
+      GID: '0',
+      MODE: '0640',
+      DIRMODE: '0755',
+    },
+    files: ['etc/kindling.conf'],
+    killedAt: ['etc/kindling.conf'],
+  },
   'cloud-init': {
     variables: {
       USER_DATA: `#cloud-config\n${PADDING}hostname: a\n`,
@@ -25,6 +40,12 @@ const ACTIONS = {
       'var/lib/cloud/seed/nocloud/meta-data',
       'var/lib/cloud/seed/nocloud/network-config',
     ],
+    killedAt: [
+      'etc/cloud/cloud.cfg.d/99-kindling.cfg',
+      'etc/cloud/ds-identify.cfg',
+      'var/lib/cloud/seed/nocloud/user-data',
+      'var/lib/cloud/seed/nocloud/meta-data',
+    ],
   },
   'first-boot-report': {
     variables: { FIRST_BOOT_URL: 'https://site.example/key', TLS_CA_CERT: `-----BEGIN\n${PADDING}` },
@@ -33,8 +54,12 @@ const ACTIONS = {
       'usr/local/lib/kindling/first-boot-report',
       'usr/local/lib/kindling/first-boot-report.pem',
     ],
+    killedAt: [
+      'etc/systemd/system/kindling-first-boot-report.service',
+      'usr/local/lib/kindling/first-boot-report',
+    ],
   },
-} as const;
+};
 
 let stateDirectory: string;
 beforeAll(async () => {
@@ -48,7 +73,7 @@ const isThere = (file: string) =>
     () => false,
   );
 
-describe.each(Object.entries(ACTIONS))('%s', (action, { variables, files }) => {
+describe.each(Object.entries(ACTIONS))('%s', (action, { variables, files, killedAt: moments }) => {
   const act = (device: string) => runAction(action, { ...variables, DEST_DISK: device }, { stateDirectory });
   const contentsOf = (device: string) =>
     withMounted(device, (root) => Promise.all(files.map((file) => readFile(path.join(root, file), 'utf8'))));
@@ -58,7 +83,7 @@ describe.each(Object.entries(ACTIONS))('%s', (action, { variables, files }) => {
     expect(await act(target.device)).toMatchObject({ status: 'success' });
     const wanted = await contentsOf(target.device);
 
-    for (const file of files.slice(0, -1)) {
+    for (const file of moments) {
       await killedAt(file, target.device);
       expect(await readFile('/proc/mounts', 'utf8')).not.toContain(`${target.device} `);
       const after = await contentsOf(target.device);

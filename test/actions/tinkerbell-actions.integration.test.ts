@@ -208,6 +208,39 @@ describe('killed in the middle', () => {
   });
 });
 
+describe('kexec, killed while the kernel is loaded', () => {
+  it('leaves neither a mount nor a copy of the kernel in memory, and a second run loads it', async () => {
+    await using target = await ext4Disk();
+    await withMounted(target.device, (root) => writeFile(path.join(root, 'vmlinuz'), 'kernel'));
+    const inside = await mkdtemp(path.join(folder, 'kexec-'));
+    const loaded = path.join(inside, 'loaded');
+    // This host's kernel must not be replaced: a kexec that waits for ever the first time, and notes what it was given the second.
+    const script = `#!/bin/sh\n[ -e ${inside}/once ] || { touch ${inside}/once; exec sleep 4949; }\necho "$@" > ${loaded}\n`;
+    await mkdir(path.join(inside, 'bin'));
+    await writeFile(path.join(inside, 'bin/kexec'), script, { mode: 0o755 });
+    const processEnvironment = { PATH: `${inside}/bin:${process.env['PATH']}`, TMPDIR: inside };
+    const variables = { BLOCK_DEVICE: target.device, KERNEL_PATH: '/vmlinuz', CMD_LINE: 'quiet' };
+    const context = { stateDirectory: path.join(folder, 'state'), processEnvironment };
+    const running = runAction('kexec', variables, { ...context });
+    await expect.poll(() => readdir(inside), { timeout: 30_000 }).toContain('once');
+    expect((await readdir(inside)).some((name) => name.startsWith('kindling-kexec-'))).toBe(true);
+    const { stdout: pid } = await execa('pgrep', ['-P', String(process.pid), '-f', 'action kexec']);
+    process.kill(Number(pid), 'SIGKILL');
+    expect(await running).toMatchObject({ status: 'failed', error: { code: 'KND_ACTION_DIED' } });
+    expect((await readdir(inside)).sort()).toEqual(['bin', 'once']);
+    expect(await readFile('/proc/mounts', 'utf8')).not.toContain(`${target.device} `);
+
+    expect(await runAction('kexec', variables, context)).toMatchObject({
+      status: 'success',
+      handOver: { kind: 'kexec' },
+    });
+    expect(await readFile(loaded, 'utf8')).toMatch(
+      /^-a -l .*\/kernel --initrd=.*\/initrd --command-line=quiet\n$/,
+    );
+    expect((await readdir(inside)).sort()).toEqual(['bin', 'loaded', 'once']);
+  });
+});
+
 describe('killed in the middle of a transfer', () => {
   it('oci2disk leaves nothing bootable, and a second run writes the whole image', async () => {
     await using loop = await loopDisk(16 << 20);

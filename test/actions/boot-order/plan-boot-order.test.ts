@@ -159,6 +159,38 @@ describe('setting the boot order', () => {
     expect(names).toEqual(['Boot0002', 'BootNext', 'BootOrder', 'Boot0001']);
   });
 
+  it.each([
+    ['boot-order', {}],
+    ['efibootset', { demoteCurrent: true, removeLabels: ['hookos'] }],
+    ['boot-order after-report', { policy: 'after-report' }],
+  ] as const)(
+    '%s, stopped after any of its changes, leaves a firmware that boots, and a second run ends as the first would have',
+    async (_, changes) => {
+      const labels = ['PXE', 'HookOS installer', 'Kindling', 'Ubuntu'];
+      const names = (state: Awaited<ReturnType<typeof readBootState>>) =>
+        state.order.map((number) => state.entries.get(number)?.description);
+      await firmware(labels);
+      const whole = await apply(changes);
+      const { length } = whole.plan.changes;
+      expect(length).toBeGreaterThanOrEqual(3);
+      for (let done = 0; done < length; done++) {
+        for (const file of await readdir(directory)) await rm(path.join(directory, file));
+        await firmware(labels);
+        const plan = planBootOrder(await readBootState(efi), { ...wanted, ...changes });
+        await applyBootPlan(efi, { ...plan, changes: plan.changes.slice(0, done) });
+        const stopped = await readBootState(efi);
+        expect(names(stopped), `after ${done} changes`).not.toContain(undefined);
+        if (stopped.next !== undefined) expect(stopped.entries.has(stopped.next)).toBe(true);
+        expect(stopped.entries.get(3)?.description).toBe('Ubuntu');
+
+        const { state } = await apply(changes);
+        expect(names(state)).toEqual(names(whole.state));
+        expect(state.entries.size).toBe(whole.state.entries.size);
+        expect(state.entries.get(state.next ?? -1)?.description).toBe('Kindling');
+      }
+    },
+  );
+
   it('an entry whose device path is the same is ours even from an older file', async () => {
     const option = {
       attributes: 1,
@@ -226,6 +258,18 @@ describe('the loader on the system partition', () => {
       'grubx64.efi',
       'mmx64.efi',
     ]);
+  });
+
+  it('that a kill left half copied is copied again, and never booted before it is whole', async () => {
+    await put('EFI/ubuntu/shimx64.efi', 'EFI/ubuntu/grubx64.efi');
+    await mkdir(path.join(directory, 'EFI/BOOT'), { recursive: true });
+    await writeFile(path.join(directory, 'EFI/BOOT/grubx64.efi'), 'EFI/ubu');
+    await writeFile(path.join(directory, 'EFI/BOOT/KINDLING.NEW'), 'EFI');
+    expect(await prepare()).toEqual({ loader: '\\EFI\\ubuntu\\shimx64.efi', removable: 'copied' });
+    const inBoot = async (name: string) => readFile(path.join(directory, 'EFI/BOOT', name), 'utf8');
+    expect(await inBoot('BOOTX64.EFI')).toBe('EFI/ubuntu/shimx64.efi');
+    expect(await inBoot('grubx64.efi')).toBe('EFI/ubuntu/grubx64.efi');
+    expect(await readdir(path.join(directory, 'EFI/BOOT'))).not.toContain('KINDLING.NEW');
   });
 
   it('may be a unified kernel image alone, and stays it when its copy is there already', async () => {

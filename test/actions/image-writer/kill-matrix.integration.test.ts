@@ -31,7 +31,8 @@ beforeAll(async () => {
     .set('chunked.zst', readFileSync(`${raw}.zst`))
     .set('chunked.zst.manifest', Buffer.from(manifest))
     .set('plain.zst', encodeImage(RAW, 'zst'))
-    .set('plain.raw', RAW);
+    .set('plain.raw', RAW)
+    .set('disk.qcow2', encodeImage(RAW, 'qcow2'));
   writer = await bundleWriter(join(folder, 'bundle'));
 });
 afterAll(async () => {
@@ -82,6 +83,7 @@ describe.each([
   { name: 'chunked', file: 'chunked.zst', kills: 60 },
   { name: 'plain zst', file: 'plain.zst', kills: 25 },
   { name: 'plain raw', file: 'plain.raw', kills: 20 },
+  { name: 'qcow2', file: 'disk.qcow2', kills: 15 },
 ])('a writer of a $name image that is killed at $kills seeded points', ({ file, kills }) => {
   test('leaves the whole image or nothing bootable, and a last run ends bit-equal', {
     timeout: 300_000,

@@ -49,6 +49,12 @@ it('the end of an installed disk becomes a volume group, once, killed in the mid
   await make();
   const { output } = await shell.run('lvm vgs --noheadings -o vg_name,pv_count,vg_size --units g --nosuffix');
   expect(output).toMatch(/^\s*lvmvg\s+1\s+(1\.00|0\.99|<1\.00)/m);
+  // VG_NAME: another group on what is there would destroy it; when it is gone, the new name is taken.
+  const renamed = { ...variables, VG_NAME: 'data' };
+  expect((await shell.action('lvm-partition', renamed)).output).toContain('KND_DISK_REFUSED');
+  await shell.run('lvm vgremove -f lvmvg');
+  expect(await shell.action('lvm-partition', renamed)).toMatchObject({ exitCode: 0 });
+  expect((await shell.run('lvm vgs --noheadings -o vg_name')).output.trim()).toBe('data');
   await shell.run('sync');
   const after = (await tableNow())?.partitions ?? [];
   expect(after.slice(0, before.length)).toEqual(before);
