@@ -81,13 +81,10 @@ export const archive2disk = defineAction({
       () => rm(staged, { force: true }),
     );
     try {
-      await download(
-        new URL(variables.ARCHIVE_URL),
-        staged,
-        variables.TLS_CA_CERT,
-        variables.HTTP_CLIENT_TIMEOUT_MINUTES,
-        context,
-      );
+      await downloadArchive(new URL(variables.ARCHIVE_URL), staged, context, {
+        ca: variables.TLS_CA_CERT,
+        timeoutMs: variables.HTTP_CLIENT_TIMEOUT_MINUTES * 60_000,
+      });
       if (checksum !== undefined) await checkArchive(staged, checksum, context);
       const destination = await pathInRoot(mounted.target, variables.DEST_PATH);
       await mkdir(destination, { recursive: true });
@@ -105,33 +102,42 @@ export const archive2disk = defineAction({
   },
 });
 
-async function download(
+export async function downloadArchive(
   url: URL,
   file: string,
-  ca: string | undefined,
-  minutes: number,
-  context: ActionContext,
+  context: Pick<ActionContext, 'signal' | 'emit'>,
+  { ca, timeoutMs }: { ca?: string | undefined; timeoutMs: number },
 ): Promise<void> {
-  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(minutes * 60_000)]);
-  const response = await httpGet(url, {
-    signal,
-    ca: ca === undefined || ca.includes('-----BEGIN') ? ca : Buffer.from(ca, 'base64').toString(),
-  });
-  if (response.statusCode !== 200) {
-    response.resume();
-    throw new KindlingError(
-      'KND_ARCHIVE_INVALID',
-      `${url.host} answered ${response.statusCode} for ${url.pathname}`,
-      { retryable: true },
-    );
-  }
-  context.emit({ type: 'progress', stage: 'downloading the archive', percent: 0 });
-  await pipeline(response, createWriteStream(file), { signal });
-  if (!response.complete) {
-    throw new KindlingError('KND_ARCHIVE_INVALID', `the download of ${url.pathname} was cut off`, {
-      retryable: true,
+  const late = AbortSignal.timeout(timeoutMs);
+  const signal = AbortSignal.any([context.signal, late]);
+  try {
+    const response = await httpGet(url, {
+      signal,
+      ca: ca === undefined || ca.includes('-----BEGIN') ? ca : Buffer.from(ca, 'base64').toString(),
     });
+    if (response.statusCode !== 200) {
+      response.resume();
+      throw broken(`${url.host} answered ${response.statusCode} for ${url.pathname}`);
+    }
+    context.emit({ type: 'progress', stage: 'downloading the archive', percent: 0 });
+    await pipeline(response, createWriteStream(file), { signal });
+  } catch (cause) {
+    context.signal.throwIfAborted();
+    if (late.aborted)
+      throw broken(
+        `the download of ${url.pathname} took longer than ${timeoutMs / 60_000} min (HTTP_CLIENT_TIMEOUT_MINUTES)`,
+      );
+    if (cause instanceof KindlingError || isOfDisk(cause)) throw cause;
+    throw broken(`the download of ${url.pathname} was cut off`, cause);
   }
+}
+
+/** What a full or failing disk says is not the server's doing. */
+const isOfDisk = (cause: unknown) =>
+  cause instanceof Error && 'syscall' in cause && /^(open|write|close|fsync)$/.test(String(cause.syscall));
+
+function broken(message: string, cause?: unknown): KindlingError {
+  return new KindlingError('KND_ARCHIVE_INVALID', message, { cause, retryable: true });
 }
 
 async function checkArchive(file: string, checksum: string, context: ActionContext): Promise<void> {

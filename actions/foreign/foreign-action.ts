@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { access, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Readable } from 'node:stream';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Action, ActionContext, ActionResult } from '../action.ts';
 import { lastPathComponent } from '../catalog.ts';
@@ -113,7 +112,7 @@ async function pull(image: string, root: string, context: ActionContext): Promis
       stage: `pulling ${image}: layer ${index + 1} of ${manifest.layers.length}`,
       percent: (index / manifest.layers.length) * 90,
     });
-    const blob = (await registry.openBlob(layer)) as Readable;
+    const blob = await registry.openBlob(layer);
     await unpackTar(await decompressed(blob), root, {
       run: context.run,
       signal: context.signal,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { Transform } from 'node:stream';
+import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import { KindlingError } from '../../protocol/error.ts';
 import { httpGet } from './http-get.ts';
@@ -105,21 +105,11 @@ export class Registry {
   }
 
   /** A blob as a stream that fails at its end if the digest is wrong. */
-  async openBlob({ digest }: Descriptor): Promise<NodeJS.ReadableStream> {
-    const response = await this.#get(`blobs/${digest}`);
-    const hash = createHash('sha256');
-    return response.compose(
-      new Transform({
-        transform(chunk: Buffer, _, done) {
-          hash.update(chunk);
-          done(null, chunk);
-        },
-        flush(done) {
-          const found = `sha256:${hash.digest('hex')}`;
-          done(found === digest ? null : wrongDigest('blob', digest, found));
-        },
-      }),
-    );
+  async openBlob({ digest }: Descriptor): Promise<Readable> {
+    const path = `blobs/${digest}`;
+    return Readable.from(wholeBlob(await this.#get(path), digest, this.#url(path).host), {
+      objectMode: false,
+    });
   }
 
   /** Where a blob is and what opens it, for the image writer, which downloads by itself. */
@@ -209,6 +199,24 @@ export class Registry {
     const { token, access_token } = JSON.parse(body) as { token?: string; access_token?: string };
     this.#token = token ?? access_token;
   }
+}
+
+/** The bytes as they come; their digest is known when the last one has passed. */
+async function* wholeBlob(response: IncomingMessage, digest: string, host: string): AsyncGenerator<Buffer> {
+  const hash = createHash('sha256');
+  try {
+    for await (const chunk of response) {
+      hash.update(chunk as Buffer);
+      yield chunk as Buffer;
+    }
+  } catch (cause) {
+    throw new KindlingError('KND_REGISTRY', `${host} broke off in the middle of ${digest}`, {
+      cause,
+      retryable: true,
+    });
+  }
+  const found = `sha256:${hash.digest('hex')}`;
+  if (found !== digest) throw wrongDigest('blob', digest, found);
 }
 
 function checkDigest(bytes: Buffer, digest: string, what: string): void {

@@ -43,7 +43,7 @@ const TESTS: Record<string, { killed: Evidence; again: Evidence }> = {
     ],
     again: [
       TINKERBELL,
-      'archive2disk leaves nothing mounted and nothing unpacked, and a second run succeeds',
+      'archive2disk, killed while it unpacks, leaves nothing mounted, and a second run makes everything whole',
     ],
   },
   rootio: {

@@ -10,6 +10,7 @@ import { buffer } from 'node:stream/consumers';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { downloadArchive } from '../../actions/archive2disk/archive2disk.ts';
 import { BlockDevice } from '../../actions/disks/block-device.ts';
 import { mountFilesystem } from '../../actions/mounts/mount.ts';
 import { performAction } from '../../actions/perform-action.ts';
@@ -86,7 +87,10 @@ describe('archive2disk', () => {
       status: 'failed',
       error: { code: 'KND_ARCHIVE_INVALID' },
     });
-    expect(await act('archive2disk', { ...wrong, ARCHIVE_URL: cut.url })).toMatchObject({ status: 'failed' });
+    expect(await act('archive2disk', { ...wrong, ARCHIVE_URL: cut.url })).toMatchObject({
+      status: 'failed',
+      error: { code: 'KND_ARCHIVE_INVALID', message: expect.stringContaining('cut off'), retryable: true },
+    });
     expect(await act('archive2disk', { DEST_DISK: disk.device, ARCHIVE_URL: good.url })).toMatchObject({
       error: { code: 'KND_ACTION_VARIABLES' },
     });
@@ -98,6 +102,23 @@ describe('archive2disk', () => {
 });
 
 describe('archive2disk, further', () => {
+  it('gives a server no more time than HTTP_CLIENT_TIMEOUT_MINUTES, however busy it keeps us', async () => {
+    const dripping = createServer((_, response) => {
+      const drip = setInterval(() => response.write('x'), 50);
+      response.on('close', () => clearInterval(drip));
+    });
+    await new Promise<void>((resolve) => dripping.listen(0, '127.0.0.1', resolve));
+    const url = new URL(`http://127.0.0.1:${(dripping.address() as { port: number }).port}/x.tar`);
+    const context = { signal: new AbortController().signal, emit: () => {} };
+    const late = downloadArchive(url, path.join(folder, 'late'), context, { timeoutMs: 600 });
+    await expect(late).rejects.toMatchObject({
+      code: 'KND_ARCHIVE_INVALID',
+      message: expect.stringMatching(/longer than 0\.01 min \(HTTP_CLIENT_TIMEOUT_MINUTES\)/),
+    });
+    dripping.closeAllConnections();
+    dripping.close();
+  });
+
   const perform = (variables: Record<string, string>) =>
     performAction({
       action: 'archive2disk',
@@ -181,6 +202,39 @@ describe('killed in the middle', () => {
     });
     await withMounted(disk.device, async (root) => {
       expect(await readdir(root)).toContain('killed');
+      expect(await readdir(root)).not.toContain('.kindling-archive');
+    });
+  });
+
+  it('archive2disk, killed while it unpacks, leaves nothing mounted, and a second run makes everything whole', async () => {
+    await using target = await ext4Disk(64 << 20);
+    const names = Array.from({ length: 3000 }, (_, index) => `many/${index}`);
+    const tar = await tarOf(Object.fromEntries(names.map((name) => [name, `content of ${name}`])));
+    using server = await serve(() => ({ body: tar }));
+    const variables = {
+      DEST_DISK: target.device,
+      ARCHIVE_URL: server.url,
+      TARFILE_CHECKSUM: `sha256:${createHash('sha256').update(tar).digest('hex')}`,
+    };
+    // Mounted here too, so that the moment can be seen.
+    await withMounted(target.device, async (root) => {
+      const running = act('archive2disk', variables);
+      const placed = () => readdir(path.join(root, 'many')).catch(() => []);
+      await expect
+        .poll(async () => (await placed()).length, { timeout: 30_000, interval: 1 })
+        .toBeGreaterThan(9);
+      const { stdout: pid } = await execa('pgrep', ['-P', String(process.pid), '-f', 'action archive2disk']);
+      process.kill(Number(pid), 'SIGKILL');
+      expect(await running).toMatchObject({ status: 'failed', error: { code: 'KND_ACTION_DIED' } });
+      expect((await placed()).length).toBeLessThan(names.length);
+      // A file that was there when the kill came may be empty or half: the second run must not keep it.
+      await writeFile(path.join(root, 'many/0'), 'half');
+    });
+    expect(await isMounted(target.device)).toBe(false);
+    expect(await act('archive2disk', variables)).toMatchObject({ status: 'success' });
+    await withMounted(target.device, async (root) => {
+      for (const name of names)
+        expect(await readFile(path.join(root, name), 'utf8')).toBe(`content of ${name}`);
       expect(await readdir(root)).not.toContain('.kindling-archive');
     });
   });

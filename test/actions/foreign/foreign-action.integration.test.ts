@@ -176,6 +176,16 @@ describe('an image that is no action of ours', () => {
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'KND_REGISTRY_DIGEST' } });
   });
 
+  it('whose download is cut off is not run, and says that it broke off', async () => {
+    using registry = await testRegistry({ layers: [busyboxLayer()], cutsBlobs: true });
+    const { outcome } = await runImage(registry.image, {});
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      error: { code: 'KND_REGISTRY', message: expect.stringContaining('broke off'), retryable: true },
+    });
+    expect(await bundles()).toEqual([]);
+  });
+
   it('that does not exist says what the registry said', async () => {
     using registry = await testRegistry({ layers: [] });
     const { outcome } = await runImage(`${registry.host}/tools/other:1`, {});

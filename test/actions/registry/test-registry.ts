@@ -39,6 +39,8 @@ export async function testRegistry(options: {
   spoilBlobs?: boolean;
   /** The first download of a layer stops in its middle and stays open. */
   stallsOnce?: boolean;
+  /** Downloads of layers end in their middle. */
+  cutsBlobs?: boolean;
   password?: string;
   /** Wants user and password themselves, and gives no token. */
   isBasic?: boolean;
@@ -104,6 +106,11 @@ export async function testRegistry(options: {
         willStall = false;
         response.setHeader('content-length', bytes.length);
         response.write(bytes.subarray(0, bytes.length / 2));
+        return;
+      }
+      if (options.cutsBlobs && bytes.length > 1 << 16) {
+        response.setHeader('content-length', bytes.length);
+        response.write(bytes.subarray(0, bytes.length / 2), () => request.socket.destroy());
         return;
       }
       response.end(options.spoilBlobs ? Buffer.concat([bytes, Buffer.from('!')]) : bytes);
