@@ -3,6 +3,7 @@ import { closeSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { Writable } from 'node:stream';
 import { KindlingError } from '../../protocol/error.ts';
+import { Bz2Members } from './bz2-members.ts';
 import { type DecompressorInput, PipeInput, StreamInput } from './decompressor-input.ts';
 import { openPipe, type Pipe } from './pipe.ts';
 
@@ -48,9 +49,11 @@ export class ExternalDecompressor {
   #stderr = '';
   #hasEnded = false;
   #lastBytes = Buffer.alloc(0);
+  readonly #members: Bz2Members | undefined;
 
   constructor(format: 'xz' | 'bz2') {
     this.#format = format;
+    this.#members = format === 'bz2' ? new Bz2Members() : undefined;
     const [program = '', ...args] = findProgram(format);
     this.command = [program, ...args].join(' ');
     const inputPipe = openPipe();
@@ -75,6 +78,7 @@ export class ExternalDecompressor {
   /** Takes as much as fits; after less than all, `onRoom` is called when it can take more. */
   write(bytes: Buffer, onRoom: () => void): number {
     const taken = this.#input.write(bytes, onRoom);
+    this.#members?.look(bytes.subarray(0, taken));
     const last = bytes.subarray(Math.max(0, taken - TAIL_BYTES), taken);
     this.#lastBytes = Buffer.concat([this.#lastBytes, last]).subarray(-TAIL_BYTES);
     return taken;
@@ -102,7 +106,8 @@ export class ExternalDecompressor {
     const exitCode = await closed;
     if (exitCode !== 0) throw this.#complaint(exitCode);
     // bzip2 and busybox take whatever is no further member for the end, and say nothing
-    if (this.#hasEnded && !endsProperlyPadded(this.#format, this.#lastBytes)) {
+    const isWhole = endsProperlyPadded(this.#format, this.#lastBytes) && !this.#members?.isBroken;
+    if (this.#hasEnded && !isWhole) {
       throw new KindlingError(
         'KND_IMAGE_CORRUPT',
         `something follows the end of the image’s ${this.#format} data`,

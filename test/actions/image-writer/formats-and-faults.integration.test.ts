@@ -162,6 +162,21 @@ describe.concurrent.each(['gz', 'bz2', 'xz', 'zst'] as const)('a %s image of sev
     expectUnbootable(disk);
   });
 
+  test('whose second one has a flipped bit in its first bytes is damaged, also where no partition table says how long it is', async () => {
+    const plain = Buffer.from(RAW);
+    plain.fill(0, 0, MIB);
+    const file = encodeImage(plain, format);
+    expect((await write({ bytes: file })).error).toBeUndefined();
+    const second = encodeFirstMember(plain, format).length;
+    for (const place of [second, second + 2]) {
+      const bad = Buffer.from(file);
+      bad[place] = (bad[place] ?? 0) ^ 0x10;
+      const { error, disk } = await write({ bytes: bad });
+      expect(error?.code).toBe('KND_IMAGE_CORRUPT');
+      expectUnbootableOrUntouched(disk);
+    }
+  });
+
   test('with something behind the last of them is damaged', async () => {
     const { error, disk } = await write({
       bytes: Buffer.concat([fileOf(format), Buffer.from('<html>'.repeat(50))]),
