@@ -83,11 +83,16 @@ export function listCases({ url, folder }: Pick<Workspace, 'url' | 'folder'>, ou
     peer('wget|gunzip|dd', 'gz', (t) => `wget -qO- ${url}/unit.raw.gz | gunzip -c | dd of=${t} ${BUFFERED}`),
     peer('curl|pigz|dd direct', 'gz', (t) => `${curl('unit.raw.gz')} | pigz -dc | dd of=${t} ${DIRECT}`),
     us('qcow2', 'disk.qcow2'),
-    // -W: with several requests in flight and writes in order, qemu-img 7.2 waits for ever on its curl driver
+    // several requests in flight: with writes in order it always waits for ever on qemu-img 7.2's curl driver, with -W now and then
     peer(
-      'qemu-img convert over http',
+      'qemu-img convert -W over http',
       'qcow2',
-      (t) => `qemu-img convert -W -n -t none -f qcow2 -O raw ${url}/disk.qcow2 ${t}`,
+      (t) => `timeout 60 qemu-img convert -W -n -t none -f qcow2 -O raw ${url}/disk.qcow2 ${t}`,
+    ),
+    peer(
+      'qemu-img convert -m 1 over http',
+      'qcow2',
+      (t) => `qemu-img convert -m 1 -n -t none -f qcow2 -O raw ${url}/disk.qcow2 ${t}`,
     ),
     peer(
       'ironic: download, qemu-img',
