@@ -1,5 +1,8 @@
 import { actionForImage, lastPathComponent } from './catalog.ts';
 
+/** Longer than anybody waits for a reboot. */
+const MOST_SECONDS = 3600;
+
 /** What a workflow wants run: the image, its variables, its command. */
 export interface Wanted {
   image: string;
@@ -20,4 +23,15 @@ export function takeOffWaitdaemon(wanted: Wanted): Wanted {
   return isReboot
     ? { image: 'reboot', variables: {}, args: [] }
     : { image: IMAGE, variables, args: wanted.args };
+}
+
+/**
+ * How many seconds after the report an image of others behind waitdaemon is to run; undefined for everything else. Such an image may reset the machine
+ * by itself: run before the report, it would be run again at every start.
+ */
+export function secondsAfterReport(wanted: Wanted): number | undefined {
+  const inside = takeOffWaitdaemon(wanted);
+  if (inside === wanted || actionForImage(inside.image)) return undefined;
+  const seconds = Number(wanted.variables['WAIT_SECONDS']) || 0;
+  return Math.min(Math.max(seconds, 0), MOST_SECONDS);
 }

@@ -1,6 +1,6 @@
 import { actionForImage } from '../../actions/catalog.ts';
 import { type ActionOutcome, runAction } from '../../actions/run-action.ts';
-import { takeOffWaitdaemon } from '../../actions/waitdaemon.ts';
+import { secondsAfterReport, takeOffWaitdaemon } from '../../actions/waitdaemon.ts';
 import type { HandOver, ProgressEvent } from '../../protocol/action-events.ts';
 import type { ErrorReport } from '../../protocol/error.ts';
 import type { Log } from '../report/log.ts';
@@ -10,6 +10,8 @@ export interface ExecuteOptions {
   log: Log;
   onProgress: (progress: ProgressEvent) => void;
   signal?: AbortSignal | undefined;
+  /** Only find out whether it could be run. */
+  isDryRun?: boolean;
 }
 
 export interface Executed {
@@ -21,6 +23,8 @@ export interface Executed {
 /** How actions are run. The real one starts a child process; the fleet simulator and tests pass their own. */
 export interface Executor {
   mayRunAgain(work: Work): boolean;
+  /** How many seconds after the server has acknowledged its success this action is to run; undefined for all that run before. */
+  secondsAfterReport?(work: Work): number | undefined;
   execute(work: Work, options: ExecuteOptions): Promise<Executed>;
 }
 
@@ -31,12 +35,15 @@ export function createExecutor(
   stateDirectory?: string,
 ): Executor {
   return {
+    secondsAfterReport: ({ image, environment, command }) =>
+      secondsAfterReport({ image, variables: environment, args: command }),
     mayRunAgain: ({ image, environment, command }) =>
       actionForImage(takeOffWaitdaemon({ image, variables: environment, args: command }).image)
         ?.mayRunAgain ?? false,
-    async execute(work, { log, onProgress, signal }) {
+    async execute(work, { log, onProgress, signal, isDryRun = false }) {
       const outcome = await runAction(work.image, prepare(work.environment), {
         args: work.command,
+        isDryRun,
         container: {
           dialect: work.dialect,
           workflowId: work.workflowId,

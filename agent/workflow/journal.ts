@@ -8,6 +8,8 @@ export type Outcome = Required<StatusReport> & {
   state: 'success' | 'failed' | 'timeout';
   /** What is to be done once the server knows. */
   handOver?: HandOver;
+  /** The action itself, if it is only run once the server knows. */
+  afterwards?: Work;
 };
 
 /** What the journal knows about one action. */
@@ -16,12 +18,14 @@ export interface JournalEntry {
   /** Absent while it runs, or if the agent died meanwhile. */
   outcome?: Outcome;
   isReported: boolean;
+  /** What is run after the report was begun: it may have restarted the machine, and is not begun again. */
+  hasBegun?: boolean;
 }
 
 type Line =
   | { event: 'started'; key: string; attempt: number; at: string }
   | { event: 'finished'; key: string; outcome: Outcome; at: string }
-  | { event: 'reported'; key: string; at: string };
+  | { event: 'reported' | 'begun'; key: string; at: string };
 
 /**
  * What was started, finished and reported: one JSON line each, appended before the next step is taken, so that an agent that was
@@ -48,6 +52,12 @@ export class Journal {
     return last?.isReported ? last.outcome?.handOver : undefined;
   }
 
+  /** The same for an action that is run after its report. */
+  pendingWork(): Work | undefined {
+    const last = this.#entries.get(this.#lastKey);
+    return last?.isReported && !last.hasBegun ? last.outcome?.afterwards : undefined;
+  }
+
   /** Notes the start and gives the number of this attempt. */
   started(work: Work): number {
     const previous = this.find(work);
@@ -64,6 +74,10 @@ export class Journal {
     this.#append({ event: 'reported', key: keyOf(work), at: now() });
   }
 
+  begun(work: Work): void {
+    this.#append({ event: 'begun', key: keyOf(work), at: now() });
+  }
+
   #append(line: Line): void {
     appendFileSync(this.#path, `${JSON.stringify(line)}\n`, { mode: 0o600 });
     this.#apply(line);
@@ -76,7 +90,12 @@ export class Journal {
       return;
     }
     const entry = this.#entries.get(line.key) ?? { attempt: 1, isReported: false };
-    const change = line.event === 'finished' ? { outcome: line.outcome } : { isReported: true };
+    const change =
+      line.event === 'finished'
+        ? { outcome: line.outcome }
+        : line.event === 'reported'
+          ? { isReported: true }
+          : { hasBegun: true };
     this.#entries.set(line.key, { ...entry, ...change });
   }
 }

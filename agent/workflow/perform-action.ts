@@ -3,6 +3,7 @@ import { KindlingError, toErrorReport } from '../../protocol/error.ts';
 import { type BackOff, retryUntilItWorks, type Waiting } from '../connection/retry.ts';
 import { areCredentialsGone } from '../credentials/credentials.ts';
 import type { Log } from '../report/log.ts';
+import { pause } from '../system/wait.ts';
 import { type Executed, type Executor, failureText } from './execute-action.ts';
 import { decideResume, type Journal, type Outcome } from './journal.ts';
 import { ProgressReporter } from './progress-reporter.ts';
@@ -37,7 +38,7 @@ export async function performAction(work: Work, around: ActionSurroundings): Pro
   if (decision.kind === 'report-again') {
     log.info('this action ended before; reporting it again');
     await reportEnd(work, decision.outcome, { ...around, log });
-    return performed(decision.outcome);
+    return performedAfter(decision.outcome, { ...around, log });
   }
   if (decision.kind === 'interrupted') {
     const outcome = interrupted(work);
@@ -67,12 +68,14 @@ async function runAndReport(work: Work, around: ActionSurroundings): Promise<Per
       ? server.report(work, { ...start, message: text })
       : Promise.resolve('accepted' as const),
   );
+  const isAfterwards = executor.secondsAfterReport?.(work) !== undefined;
   const executed =
     work.timeoutMs === 0
       ? timedOutAtOnce(work)
       : await executor.execute(work, {
           log,
           signal,
+          isDryRun: isAfterwards,
           onProgress: (event) => {
             progress.show(event);
             around.onProgress(work, event);
@@ -81,18 +84,41 @@ async function runAndReport(work: Work, around: ActionSurroundings): Promise<Per
   await progress.end(); // a late RUNNING must not overtake the result
   signal?.throwIfAborted();
 
+  const isDeferred = isAfterwards && executed.state === 'success';
   const outcome: Outcome = {
     state: executed.state,
-    message: executed.message,
+    message: isDeferred ? 'runs once this is acknowledged' : executed.message,
     startedAt,
     stoppedAt: Date.now(),
     ...(executed.handOver ? { handOver: executed.handOver } : {}),
+    ...(isDeferred ? { afterwards: work } : {}),
   };
   journal.finished(work, outcome);
   const level = outcome.state === 'success' ? 'info' : 'error';
   log[level]({ state: outcome.state, durationMs: outcome.stoppedAt - startedAt }, outcome.message);
   await reportEnd(work, outcome, { ...around, log });
-  return performed(outcome);
+  return performedAfter(outcome, { ...around, log });
+}
+
+async function performedAfter(outcome: Outcome, around: ActionSurroundings): Promise<Performed> {
+  if (!outcome.afterwards || around.journal.find(outcome.afterwards)?.hasBegun) return performed(outcome);
+  return runAfterReport(outcome.afterwards, around);
+}
+
+/** The server knows of its success already: how it really ends is for the log. It may take the machine down, and is never begun twice. */
+export async function runAfterReport(work: Work, around: ActionSurroundings): Promise<Performed> {
+  const { executor, journal, signal } = around;
+  const log = around.log.child({ workflow: work.workflowId, action: work.name });
+  await pause((executor.secondsAfterReport?.(work) ?? 0) * 1000, signal);
+  journal.begun(work);
+  const executed = await executor.execute(work, {
+    log,
+    signal,
+    onProgress: (event) => around.onProgress(work, event),
+  });
+  signal?.throwIfAborted();
+  log[executed.state === 'success' ? 'info' : 'error'](`after the report: ${executed.message}`);
+  return { state: 'success', ...(executed.handOver ? { handOver: executed.handOver } : {}) };
 }
 
 function performed({ state, handOver }: Outcome): Performed {

@@ -3,7 +3,7 @@ import { retryUntilItWorks } from '../connection/retry.ts';
 import { areCredentialsGone } from '../credentials/credentials.ts';
 import { pause } from '../system/wait.ts';
 import type { AnyDialect } from './any-dialect.ts';
-import { type ActionSurroundings, performAction } from './perform-action.ts';
+import { type ActionSurroundings, performAction, runAfterReport } from './perform-action.ts';
 
 export interface WorkLoopOptions extends Omit<ActionSurroundings, 'server'> {
   server: AnyDialect;
@@ -23,6 +23,9 @@ export async function workUntilHandOver(options: WorkLoopOptions): Promise<HandO
   let actionsDone = 0;
   let last: string | undefined;
   let hasSucceeded = false;
+  const left = options.journal.pendingWork();
+  const performedBefore = left && (await runAfterReport(left, options));
+  if (performedBefore?.handOver) return performedBefore.handOver;
   for (;;) {
     const work = await retryUntilItWorks(
       async () => {

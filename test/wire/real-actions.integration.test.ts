@@ -1,12 +1,16 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createExecutor } from '../../agent/workflow/execute-action.ts';
 import { State } from '../../protocol/generated/tink-legacy_pb.js';
+import { busyboxLayer } from '../actions/foreign/busybox-layer.ts';
 import { loopDisk } from '../actions/loop-disk.ts';
+import { testRegistry } from '../actions/registry/test-registry.ts';
 import { Agents } from './reference/agents.ts';
 import { type GrpcHost, startGrpcHost } from './reference/grpc-host.ts';
 import { MAC, type TestAgent, type TestAgentOptions } from './reference/test-agent.ts';
@@ -75,6 +79,69 @@ it.each([
     expect(second.handedOver).toEqual([{ kind }]);
   },
 );
+
+describe('an image of others behind waitdaemon', () => {
+  it('runs once the server knows, is made up for by the next agent, and never runs twice', async () => {
+    using registry = await testRegistry({
+      layers: [busyboxLayer()],
+      config: { Entrypoint: ['/bin/sh', '-c'] },
+    });
+    const out = await mkdtemp(path.join(tmpdir(), 'kindling-waitdaemon-'));
+    const ran = () => readFile(path.join(out, 'ran'), 'utf8').catch(() => '');
+    const tink = new TinkLegacyServer(MAC, [
+      {
+        taskName: 'os',
+        name: 'own-reset',
+        image: 'ghcr.io/jacobweinstock/waitdaemon:0.2.1',
+        timeout: 90n,
+        command: ['echo "$GREETING" >> /out/ran'],
+        environment: [`IMAGE=${registry.image}`, 'WAIT_SECONDS=1', 'GREETING=hello'],
+        volumes: [`${out}:/out`],
+      },
+    ]);
+    host = await startGrpcHost(tink.addTo);
+    const setup: TestAgentOptions = {
+      kernel: `grpc_authority=${host.authority} tinkerbell_tls=false`,
+      options: { executor: createExecutor((environment) => environment) },
+    };
+    // Killed when the server has the success and the image has not begun.
+    const first = agents.start(setup);
+    let stopped: Promise<void> | undefined;
+    tink.afterReport = ({ actionStatus }) => {
+      if (actionStatus === State.SUCCESS) stopped ??= first.stop();
+    };
+    await expect(first.ended).rejects.toThrow();
+    await stopped;
+    expect(tink.accepted).toEqual(['own-reset RUNNING', 'own-reset SUCCESS']);
+    expect(await ran()).toBe('');
+
+    const second = agents.start({ ...setup, folder: first.folder });
+    await expect.poll(ran, { timeout: 30_000 }).toBe('hello\n');
+    await expect.poll(() => second.lines.join('\n'), { timeout: 30_000 }).toContain('after the report:');
+    await second.stop();
+
+    const third = agents.start({ ...setup, folder: first.folder });
+    await expect.poll(() => third.statuses.some(({ waitingFor }) => waitingFor === 'a workflow')).toBe(true);
+    expect(await ran()).toBe('hello\n');
+    await rm(out, { recursive: true });
+  });
+
+  it('that cannot be run at all, because there is no runtime, is no success', async () => {
+    vi.stubEnv('PATH', '/nowhere');
+    const tink = await runWith([
+      {
+        taskName: 'os',
+        name: 'own-reset',
+        image: 'waitdaemon',
+        timeout: 90n,
+        environment: ['IMAGE=localhost:1/x:1'],
+      },
+    ]);
+    vi.unstubAllEnvs();
+    expect(tink.accepted).toEqual(['own-reset RUNNING', 'own-reset FAILED']);
+    expect(tink.reports.at(-1)?.message).toContain('KND_ACTION_UNKNOWN');
+  });
+});
 
 it('an action with wrong variables fails with its own code, which the server hears', async () => {
   const tink = await runWith([

@@ -10,6 +10,7 @@ import type { ActionEvent } from '../../../protocol/action-events.ts';
 import { removeFolder, startTestAgent } from '../../wire/reference/test-agent.ts';
 import { makeCertificate } from '../registry/test-certificate.ts';
 import { type TestLayer, testRegistry } from '../registry/test-registry.ts';
+import { busyboxLayer } from './busybox-layer.ts';
 
 let stateDirectory: string;
 /** Where images are unpacked: a folder of our own, as other test files run at the same time. */
@@ -25,13 +26,6 @@ afterAll(async () => {
 });
 
 const base: TestLayer = { 'removed-later': 'x', 'opaque/old': 'x' };
-
-/** An image with busybox as its system; built with the real tar, so that our reader meets a foreign writer. */
-function busyboxLayer(): Buffer {
-  const script =
-    'd=$(mktemp -d) && mkdir -p $d/bin && cp /bin/busybox $d/bin/ && for n in sh echo cat ls sleep touch env id; do ln -s busybox $d/bin/$n; done && tar -C $d -czf - . && rm -r $d';
-  return execFileSync('sh', ['-c', script], { maxBuffer: 64 << 20 });
-}
 
 async function runImage(image: string, variables: Record<string, string>, context: RunActionContext = {}) {
   const lines: string[] = [];

@@ -52,6 +52,18 @@ describe('the journal', () => {
     expect(new Journal(path).find(work)).toEqual({ attempt: 1, isReported: false });
   });
 
+  it('knows what is still to be run after its report, until it was begun', () => {
+    const journal = new Journal(path);
+    journal.started(work);
+    journal.finished(work, { ...outcome, afterwards: work });
+    expect(new Journal(path).pendingWork()).toBeUndefined();
+    journal.reported(work);
+    expect(new Journal(path).pendingWork()).toEqual(work);
+    journal.begun(work);
+    expect(new Journal(path).pendingWork()).toBeUndefined();
+    expect(new Journal(path).find(work)).toMatchObject({ isReported: true, hasBegun: true });
+  });
+
   it('does not mix up actions of the same name in two workflows', () => {
     const journal = new Journal(path);
     journal.started(work);
