@@ -65,6 +65,8 @@ export interface Disk {
   isVirtualMedia: boolean;
   /** The Micro-OS was booted from it. */
   isBootMedium: boolean;
+  /** How a disk is reached that is not in this machine: tcp, rdma, fc, loop (NVMe over Fabrics), iscsi. Others may be using it. */
+  network?: string;
   /** Links below /dev/disk (by-id/…, by-path/…) that would name it. */
   links: string[];
   partitionTable?: 'gpt' | 'mbr';

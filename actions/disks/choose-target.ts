@@ -105,7 +105,7 @@ function judge(disk: Disk, request: DiskRequest, selector: DiskSelector | undefi
   const failed = selector?.terms.find((term) => !term.matches(disk));
   const reason =
     whyNever(disk) ??
-    whyNotByItself(disk) ??
+    whyNotByItself(disk, selector) ??
     (tooSmall(disk, request) || undefined) ??
     (failed ? `does not fit ${failed.text}` : undefined);
   return { disk, isKept: reason === undefined, reason: reason ?? 'can be the target' };
@@ -122,12 +122,14 @@ export function whyNever(disk: Disk): string | undefined {
   return undefined;
 }
 
-/** What is only a target when it is named: a policy must never pick it. */
-export function whyNotByItself(disk: Disk): string | undefined {
+/** What is only a target when it is named: a policy must never pick it. A network disk may also be asked for by a selector that says so. */
+export function whyNotByItself(disk: Disk, selector?: DiskSelector): string | undefined {
   if (disk.kind !== 'disk') return `it is a ${disk.kind} device`;
   if (disk.isRemovable) return 'it is removable';
   // A USB-SATA bridge says «not removable»; the installer stick would be wiped (emf.md 4.0).
   if (disk.bus === 'usb') return 'it is attached by USB';
+  if (disk.network !== undefined && !selector?.asksForNetwork)
+    return `it is a network disk (${disk.network}), which other machines may use`;
   return undefined;
 }
 

@@ -12,6 +12,8 @@ export interface DiskSelector {
   terms: SelectorTerm[];
   /** Without one, several matching disks are an error. */
   preference?: 'smallest' | 'largest';
+  /** It says `network`: without that no network disk is taken, whatever else fits. */
+  asksForNetwork: boolean;
 }
 
 const UNITS: Record<string, number> = {
@@ -30,6 +32,7 @@ const WORDS: Record<string, (disk: Disk) => boolean> = {
   ssd: (disk) => !disk.isRotational,
   hdd: (disk) => disk.isRotational,
   empty: (disk) => disk.partitionTable === undefined && disk.signatures.length === 0,
+  network: (disk) => disk.network !== undefined,
 };
 
 const FIELDS: Record<string, (disk: Disk) => readonly (string | undefined)[]> = {
@@ -45,13 +48,14 @@ const FIELDS: Record<string, (disk: Disk) => readonly (string | undefined)[]> = 
 /**
  * Reads a disk selector: terms joined by commas or blanks, all of which must hold.
  *   serial=S5GXNX0W*   wwn=…  model="Samsung SSD*"  vendor=…  bus=nvme  path=pci-0000:02:00.0-nvme-1   (globs, any case; != negates)
- *   size>=100G  size<2Ti   ssd  hdd  empty  !empty   and, where several fit: smallest | largest
+ *   size>=100G  size<2Ti   ssd  hdd  empty  !empty   network   and, where several fit: smallest | largest
  */
 export function parseDiskSelector(text: string): DiskSelector {
-  const selector: DiskSelector = { terms: [] };
+  const selector: DiskSelector = { terms: [], asksForNetwork: false };
   for (const word of splitTerms(text)) {
     if (word === 'smallest' || word === 'largest') selector.preference = word;
     else selector.terms.push(parseTerm(word));
+    if (word === 'network') selector.asksForNetwork = true;
   }
   if (selector.terms.length === 0 && !selector.preference) throw invalid(text, 'it is empty');
   return selector;

@@ -9,7 +9,7 @@ const TARGET_PARAMETERS = {
   KINDLING_DISK: {
     type: 'text',
     description:
-      'A disk selector instead: terms that must all hold, such as serial=S5G*, wwn=…, model="…*", vendor=…, bus=nvme, path=…, size>=100G, ssd, hdd, empty; and smallest or largest where several fit',
+      'A disk selector instead: terms that must all hold, such as serial=S5G*, wwn=…, model="…*", vendor=…, bus=nvme, path=…, size>=100G, ssd, hdd, empty, network (for a disk over the network); and smallest or largest where several fit',
   },
   ...CONSENT_PARAMETERS,
 } as const;

@@ -19,7 +19,7 @@ export const image2disk = defineAction({
   notes: [
     'Formats: raw, gz, bz2, xz, zst, qcow2, ISO, and chunked images with a manifest beside them; recognised by their first bytes, whatever the URL ends in.',
     'Nothing is bootable before it is verified: the first MiB is withheld until length and hash are right. A broken download is continued where it stopped.',
-    'Without `DEST_DISK` and `KINDLING_DISK` the disk is chosen in EMF’s order (sd before nvme before the rest, the smaller first), but never a removable, USB or virtual disk and never the medium the Micro-OS was booted from. See [never the wrong disk](../explanation/never-the-wrong-disk.md).',
+    'Without `DEST_DISK` and `KINDLING_DISK` the disk is chosen in EMF’s order (sd before nvme before the rest, the smaller first), but never a removable, USB, network or virtual disk and never the medium the Micro-OS was booted from. See [never the wrong disk](../explanation/never-the-wrong-disk.md).',
   ],
   run: (variables, context) => writeToTarget(variables, context),
 });

@@ -48,6 +48,7 @@ function describeDisk(disk: Disk): string[] {
     disk.isReadOnly ? 'read-only' : undefined,
     disk.isVirtualMedia ? 'virtual media' : undefined,
     disk.isBootMedium ? 'boot medium' : undefined,
+    disk.network ? `network: ${disk.network}` : undefined,
   ].filter(Boolean);
   const name = [
     disk.name.padEnd(10),

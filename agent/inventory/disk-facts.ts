@@ -9,7 +9,15 @@ export type DiskFacts = Omit<Disk, 'isBootMedium' | 'partitionTable' | 'partitio
 const SECTOR = 512; // the unit of /sys/block/*/size, whatever the disk's sector size
 
 export function readDiskFacts(files: MachineFiles): DiskFacts[] {
-  return files.names('/sys/block').map((name) => readOne(files, name));
+  return files
+    .names('/sys/block')
+    .filter((name) => !isHidden(files, name))
+    .map((name) => readOne(files, name));
+}
+
+/** One path to an NVMe disk with several (nvme0c1n1): the kernel gives it no device node; the disk itself is nvme0n1. */
+function isHidden(files: MachineFiles, name: string): boolean {
+  return files.number(`/sys/block/${name}/hidden`) === 1;
 }
 
 function readOne(files: MachineFiles, name: string): DiskFacts {
@@ -23,6 +31,7 @@ function readOne(files: MachineFiles, name: string): DiskFacts {
   const isVendorText = vendor !== undefined && !/^0x/.test(vendor); // virtio shows a PCI number there
   const serial = serialOf(files, folder, bus) ?? usbSerialOf(files, devicePath);
   const wwn = wwnOf(files, folder);
+  const network = networkOf(files, folder, devicePath);
   const identity = {
     ...(model ? { model } : {}),
     ...(isVendorText ? { vendor } : {}),
@@ -42,6 +51,7 @@ function readOne(files: MachineFiles, name: string): DiskFacts {
     isRemovable: files.number(`${folder}/removable`) === 1,
     isReadOnly: files.number(`${folder}/ro`) === 1,
     isVirtualMedia: isVirtualMedia(bus, vendor, model),
+    ...(network ? { network } : {}),
     links: diskLinks({ name, bus, ...identity, ataPort: ataPortOf(files, devicePath) }, devicePath),
   };
 }
@@ -86,6 +96,21 @@ function isIdeController(files: MachineFiles, devicePath: string): boolean {
   const controller = devicePath.slice(0, devicePath.search(/\/ata\d+\//));
   return (files.number(`${controller}/class`) ?? 0) >> 8 === 0x0101;
 }
+
+/** An NVMe disk says it through its controller, or through the subsystem that joins several of them. */
+function networkOf(files: MachineFiles, folder: string, devicePath: string): string | undefined {
+  const device = `${folder}/device`;
+  const controllers = files.names(device).filter((name) => /^nvme\d+$/.test(name));
+  const transports = [device, ...controllers.map((name) => `${device}/${name}`)].map((path) =>
+    files.text(`${path}/transport`),
+  );
+  const fabric = transports.find((each) => each !== undefined && NVME_FABRICS.includes(each));
+  if (fabric) return fabric;
+  if (/\/session\d+\/target/.test(devicePath)) return 'iscsi';
+  return /\/rport-\d/.test(devicePath) ? 'fc' : undefined;
+}
+
+const NVME_FABRICS = ['tcp', 'rdma', 'fc', 'loop'];
 
 function serialOf(files: MachineFiles, folder: string, bus: DiskBus): string | undefined {
   const plain =

@@ -31,6 +31,7 @@ describe('the policy emf', () => {
     ['the boot medium', { isBootMedium: true }],
     ['a USB-SATA bridge that says it is not removable', { bus: 'usb' as const }],
     ['a removable disk', { isRemovable: true }],
+    ['a disk over the network', { network: 'tcp' }],
     ['virtual media', { isVirtualMedia: true }],
     ['a read-only disk', { isReadOnly: true }],
     ['an empty card reader', { sizeBytes: 0 }],
@@ -44,6 +45,16 @@ describe('the policy emf', () => {
   it('takes eMMC, virtio and SAS disks, which the EMT-S installer never does', () => {
     for (const name of ['mmcblk0', 'vda']) expect(chooseTargetDisk([disk({ name })]).disk.name).toBe(name);
     expect(chooseTargetDisk([disk({ name: 'sda', bus: 'sas' })]).disk.name).toBe('sda');
+  });
+
+  it('takes a disk over the network only if it is asked for one', () => {
+    const disks = [disk({ name: 'nvme0n1', network: 'tcp', serial: 'N' })];
+    expect(codeOf(() => chooseTargetDisk(disks, { selector: 'serial=N' }))).toBe('KND_DISK_NONE');
+    expect(codeOf(() => chooseTargetDisk(disks, { selector: '!network' }))).toBe('KND_DISK_NONE');
+    expect(chooseTargetDisk(disks, { selector: 'network, serial=N' }).disk.name).toBe('nvme0n1');
+    expect(chooseTargetDisk(disks, { device: '/dev/nvme0n1' }).disk.name).toBe('nvme0n1');
+    const here = disk({ name: 'sda' });
+    expect(codeOf(() => chooseTargetDisk([here], { selector: 'network' }))).toBe('KND_DISK_NONE');
   });
 
   it('without any disk says so, instead of going on with /dev/', () => {

@@ -249,6 +249,24 @@ test('a disk of a hypervisor is virtual and yet a proper disk', async () => {
   expect((await inventoryOf(box)).disks[0]?.isVirtualMedia).toBe(false);
 });
 
+test('a disk over the network says so; one path to it is no disk', async () => {
+  using box = machine()
+    .disk('nvme0n1', 'virtual/nvme-fabrics/ctl/nvme0', { mib: 1, device: { transport: 'tcp' } })
+    .disk('nvme1n1', 'virtual/nvme-subsystem/nvme-subsys1', { mib: 1, device: { 'nvme1/transport': 'rdma' } })
+    .disk('nvme1c1n1', 'virtual/nvme-fabrics/ctl/nvme1', { mib: 1, block: { hidden: '1' } })
+    .disk('nvme2n1', 'pci0000:00/0000:00:1d.0/nvme/nvme2', { mib: 1, device: { transport: 'pcie' } })
+    .disk('sda', 'platform/host3/session1/target3:0:0/3:0:0:0', { mib: 1 })
+    .disk('sdb', 'pci0000:00/0000:00:1e.0/host4/rport-4:0-0/target4:0:0/4:0:0:0', { mib: 1 });
+  const disks = (await inventoryOf(box)).disks.map(({ name, network }) => [name, network]);
+  expect(disks).toEqual([
+    ['nvme0n1', 'tcp'],
+    ['nvme1n1', 'rdma'],
+    ['nvme2n1', undefined],
+    ['sda', 'iscsi'],
+    ['sdb', 'fc'],
+  ]);
+});
+
 test('NICs: permanent MAC, link, speed, driver, and which one booted', async () => {
   using box = machine()
     .pci('0000:00:04.0', { vendor: '0x8086', device: '0x1521', class: '0x020000', driver: 'igb' })
