@@ -18,6 +18,11 @@ export const DEBIAN_PACKAGES: readonly { name: string; reason: string }[] = [
 
   // booting virtual machines
   { name: 'qemu-system-x86', reason: 'the virtual machines of the demo and the tests' },
+  {
+    name: 'qemu-block-extra',
+    reason:
+      'QEMU’s iSCSI initiator: disks of our own with ATA security behind a virtual machine, in the tests',
+  },
   { name: 'qemu-utils', reason: 'qemu-img: disk images of other formats' },
   { name: 'ovmf', reason: 'UEFI firmware for the virtual machines, with and without Secure Boot' },
   { name: 'seabios', reason: 'BIOS firmware for the virtual machines' },

@@ -1,33 +1,61 @@
 import type { Run } from '../../agent/system/run.ts';
-import type { Disk } from '../../protocol/inventory.ts';
+import { KindlingError } from '../../protocol/error.ts';
+import type { ActionContext } from '../action.ts';
+import type { LedgerEntry } from '../resources/ledger.ts';
+import { readAtaSecurity } from './capabilities.ts';
 import type { EraseCapabilities } from './methods.ts';
 
 /** A disk must have a password before it obeys. It is no secret: whoever finds a disk that was left locked should know it. */
 const PASSWORD = 'kindling';
 
-type AtaDisk = Pick<Disk, 'path'>;
-
-/** ATA SECURITY ERASE UNIT. The password is taken off again whatever happens, a cancel included: a disk that keeps it is locked at its next start. */
-export async function secureEraseAta(disk: AtaDisk, ata: EraseCapabilities['ata'], run: Run): Promise<void> {
-  await hdparm(run, '--security-set-pass', disk);
+/**
+ * ATA SECURITY ERASE UNIT. The password is taken off again whatever happens, a cancel and a kill included: a disk that keeps it is locked at
+ * its next start.
+ */
+export async function secureEraseAta(
+  device: string,
+  ata: EraseCapabilities['ata'],
+  { run, log, resources }: Pick<ActionContext, 'run' | 'log' | 'resources'>,
+): Promise<void> {
+  const password: LedgerEntry = { kind: 'ata-password', device };
+  await resources.take(
+    password,
+    () => hdparm(run, '--security-set-pass', device),
+    async () => {
+      if (!(await removeOurPassword(device, run)))
+        log('warn', `${device} keeps the password «${PASSWORD}» and will be locked at its next start`);
+    },
+  );
   try {
-    await hdparm(run, ata?.enhanced ? '--security-erase-enhanced' : '--security-erase', disk);
+    const command = ata?.enhanced ? '--security-erase-enhanced' : '--security-erase';
+    const { stderr } = await hdparm(run, command, device);
+    // A disk that has erased itself has taken the password off.
+    if ((await readAtaSecurity(device, run))?.enabled) {
+      throw new KindlingError('KND_ERASE_INCOMPLETE', `${device} did not carry out its secure erase`, {
+        evidence: { stderr },
+      });
+    }
   } finally {
-    await hdparm(run, '--security-disable', disk, {
-      okExitCodes: [0, 1, 5, 22],
-      signal: new AbortController().signal,
-    }).catch(() => {});
+    await resources.release(password);
   }
 }
 
-/** Opens a disk that an erase of ours left locked when the power went; false if the password is somebody else's. */
-export function unlockOurs(disk: AtaDisk, run: Run): Promise<boolean> {
-  return hdparm(run, '--security-unlock', disk).then(
-    () => true,
-    () => false,
-  );
+/** False if it is still there. */
+export async function removeOurPassword(device: string, run: Run): Promise<boolean> {
+  if (!(await readAtaSecurity(device, run))?.enabled) return true;
+  // Also when the action was cancelled.
+  const { signal } = new AbortController();
+  await hdparm(run, '--security-disable', device, { signal }).catch(() => {});
+  return !(await readAtaSecurity(device, run))?.enabled;
 }
 
-function hdparm(run: Run, command: string, { path }: AtaDisk, options?: Parameters<Run>[2]) {
-  return run('hdparm', ['--user-master', 'u', command, PASSWORD, path], options);
+/** Opens a disk that an erase of ours left locked when the power went; false if the password is somebody else's. */
+export async function unlockOurs(device: string, run: Run): Promise<boolean> {
+  await hdparm(run, '--security-unlock', device).catch(() => {});
+  return !(await readAtaSecurity(device, run))?.locked;
+}
+
+/** It ends with 0 also where the disk refused: what became of a command shows in the state of the disk. */
+function hdparm(run: Run, command: string, device: string, options?: Parameters<Run>[2]) {
+  return run('hdparm', ['--user-master', 'u', command, PASSWORD, device], options);
 }

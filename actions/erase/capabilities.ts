@@ -13,8 +13,9 @@ export async function readCapabilities(
   const queue = async (name: string) =>
     Number(await readFile(`/sys/class/block/${disk.name}/queue/${name}`, 'utf8').catch(() => '0'));
   const nvme = disk.bus === 'nvme' ? nvmeCapabilities(disk, send) : undefined;
-  const ata = ['sata', 'ide', 'scsi', 'other'].includes(disk.bus)
-    ? await ataCapabilities(disk, run)
+  // A SATA disk behind a SAS controller is still one.
+  const ata = ['sata', 'ide', 'scsi', 'sas', 'other'].includes(disk.bus)
+    ? await readAtaSecurity(disk.path, run)
     : undefined;
   return {
     discard: (await queue('discard_max_bytes')) > 0,
@@ -32,10 +33,12 @@ function nvmeCapabilities(disk: Disk, send?: AdminCommand): EraseCapabilities['n
   }
 }
 
-async function ataCapabilities(disk: Disk, run: Run): Promise<EraseCapabilities['ata']> {
-  const answer = await run('hdparm', ['-I', disk.path], { timeoutMs: 10_000, okExitCodes: [0, 5, 25] }).catch(
-    () => undefined,
-  );
+export async function readAtaSecurity(device: string, run: Run): Promise<EraseCapabilities['ata']> {
+  const answer = await run('hdparm', ['-I', device], {
+    timeoutMs: 10_000,
+    okExitCodes: [0, 5, 25],
+    signal: new AbortController().signal, // a cancel does not end the question whether a password is left
+  }).catch(() => undefined);
   return answer && parseHdparmSecurity(answer.stdout);
 }
 

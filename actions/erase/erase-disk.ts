@@ -1,4 +1,3 @@
-import { waitFor } from '../../agent/system/wait.ts';
 import { probeSignatures } from '../../protocol/disk-signatures/probe.ts';
 import type { ErasureCertificate } from '../../protocol/erasure-certificate.ts';
 import { KindlingError } from '../../protocol/error.ts';
@@ -7,7 +6,7 @@ import { readPartitionTable } from '../../protocol/partition-table/read.ts';
 import type { ActionContext } from '../action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 import { identityOf } from '../disks/disk-identity.ts';
-import { secureEraseAta, unlockOurs } from './ata-security.ts';
+import { removeOurPassword, secureEraseAta, unlockOurs } from './ata-security.ts';
 import { readCapabilities } from './capabilities.ts';
 import { certify } from './certificate.ts';
 import { tearDownHolders } from './holders.ts';
@@ -18,14 +17,9 @@ import {
   type EraseMethod,
   READS_AS_ZERO,
 } from './methods.ts';
-import {
-  type AdminCommand,
-  formatNvme,
-  namespaceOf,
-  readSanitizeState,
-  startSanitize,
-} from './nvme-commands.ts';
+import { type AdminCommand, formatNvme, namespaceOf } from './nvme-commands.ts';
 import { namespacesBeside } from './nvme-namespaces.ts';
+import { sanitizeNvme, settleSanitize } from './nvme-sanitize.ts';
 import { checkSamples, plantSamples, type Sample, sampleOffsets } from './proof.ts';
 import { regionsToClear } from './regions.ts';
 
@@ -37,7 +31,7 @@ export interface EraseRequest {
   kept?: readonly Disk[];
 }
 
-export type EraseContext = Pick<ActionContext, 'run' | 'log' | 'signal'> & {
+export type EraseContext = Pick<ActionContext, 'run' | 'log' | 'signal' | 'resources'> & {
   onProgress: (stage: string, percent?: number) => void;
   /** How NVMe controllers are spoken to; tests pass their own. */
   nvme?: AdminCommand;
@@ -75,10 +69,11 @@ export async function prepareDisk(request: EraseRequest, context: EraseContext):
   });
   context.log('info', `erasing ${disk.path} by ${method}`);
 
-  // Nothing ends a sanitize, neither a kill nor a power cut: one that goes on lets nobody read or write.
-  if (method === 'nvme-sanitize') await sanitizeEnded(disk, context);
+  // 3. What an earlier run began and the drive is not through with.
+  const how = capabilities.nvme?.sanitize;
+  if (how) await settleSanitize(disk.path, { method, how }, context);
 
-  // 3. Known data at known places, to see later whether it is gone.
+  // 4. Known data at known places, to see later whether it is gone.
   const samples = await withDevice(disk, async (device) =>
     method === 'quick'
       ? []
@@ -87,24 +82,24 @@ export async function prepareDisk(request: EraseRequest, context: EraseContext):
   return { disk, method, capabilities, samples, startedAt };
 }
 
-/** After the erase itself: clears what tools look for, and looks whether everything is gone. */
+/** After the erase itself: looks whether the data is gone, clears what tools look for, and looks again. */
 export async function checkErased(
   { disk, method, samples, startedAt }: PreparedDisk,
   context: EraseContext,
 ): Promise<ErasureCertificate> {
-  // 4. Every place where tools look for something.
+  // 5. Past the page cache, and before anything is overwritten from here, which would hide it.
+  context.onProgress('checking');
+  const checks = await withDevice(disk, (device) => checkSamples(device, samples));
+
+  // 6. Every place where tools look for something.
   context.onProgress('clearing signatures');
   await withDevice(disk, (device) => clearSignatures(device, disk, context.signal));
 
-  // 5. The kernel forgets the old partitions.
+  // 7. The kernel forgets the old partitions.
   await context.run('blockdev', ['--rereadpt', disk.path], { okExitCodes: [0, 1] });
 
-  // 6. Look again, past the page cache.
-  context.onProgress('checking');
-  const { checks, remains } = await withDevice(disk, async (device) => ({
-    checks: await checkSamples(device, samples),
-    remains: await whatRemains(device, disk),
-  }));
+  // 8. Look again.
+  const remains = await withDevice(disk, (device) => whatRemains(device, disk));
   const certificate = certify({
     disk: identityOf(disk),
     method,
@@ -127,12 +122,14 @@ export async function checkErased(
   return certificate;
 }
 
-/** A disk that an erase of ours left locked is opened first. */
-async function capabilitiesFor({ disk, method }: EraseRequest, { run, nvme }: EraseContext) {
+/** A disk that an erase of ours left with its password is opened and freed of it first, whatever the method is now. */
+async function capabilitiesFor({ disk }: EraseRequest, { run, nvme }: EraseContext) {
   const capabilities = await readCapabilities(disk, run, nvme);
   const { ata } = capabilities;
-  const mayBeOurs = method === 'ata-secure-erase' && ata?.locked && !ata.frozen;
-  return mayBeOurs && (await unlockOurs(disk, run)) ? readCapabilities(disk, run, nvme) : capabilities;
+  if (!ata?.enabled || ata.frozen) return capabilities;
+  if (ata.locked && !(await unlockOurs(disk.path, run))) return capabilities;
+  await removeOurPassword(disk.path, run);
+  return readCapabilities(disk, run, nvme);
 }
 
 async function withDevice<T>(disk: Disk, work: (device: BlockDevice) => Promise<T>): Promise<T> {
@@ -198,10 +195,10 @@ export async function applyMethod(
       formatNvme(disk.path, namespaceOf(disk.name), method === 'nvme-crypto' ? 2 : 1, nvme);
       return;
     case 'nvme-sanitize':
-      await sanitizeNvme(disk, capabilities, context);
+      await sanitizeNvme(disk.path, capabilities.nvme?.sanitize ?? 'block', context);
       return;
     case 'ata-secure-erase':
-      await secureEraseAta(disk, capabilities.ata, run);
+      await secureEraseAta(disk.path, capabilities.ata, context);
       return;
   }
 }
@@ -225,26 +222,4 @@ async function zeroByDevice(disk: Disk, { run, log, onProgress, signal }: EraseC
     onProgress('zeroing', ((offset + length) / disk.sizeBytes) * 100);
   }
   return true;
-}
-
-async function sanitizeNvme(
-  disk: Disk,
-  capabilities: EraseCapabilities,
-  context: EraseContext,
-): Promise<void> {
-  startSanitize(disk.path, capabilities.nvme?.sanitize ?? 'block', context.nvme);
-  if ((await sanitizeEnded(disk, context)) === 'failed')
-    throw new KindlingError('KND_ERASE_INCOMPLETE', `${disk.path} says its sanitize failed`);
-}
-
-function sanitizeEnded(disk: Disk, { onProgress, signal, nvme }: EraseContext): Promise<'done' | 'failed'> {
-  return waitFor(
-    () => {
-      const { state, percent } = readSanitizeState(disk.path, nvme);
-      if (state !== 'running') return state;
-      onProgress('sanitizing', percent);
-      return undefined;
-    },
-    { name: `sanitize of ${disk.path}`, timeoutMs: 24 * 3600_000, intervalMs: 5_000, signal },
-  );
 }

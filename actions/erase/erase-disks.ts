@@ -51,7 +51,8 @@ export const eraseDisks = defineAction({
   notes: [
     'Holders (LVM, LUKS, md, bcache) are taken down first; both ends of the disk, both ends of every partition and every known signature are cleared and looked for again. All disks are erased at the same time.',
     'The result holds one signed certificate of erasure per disk: serial, method, NIST 800-88 class, samples, times. The class is only claimed if every sample was gone. `quick` and `discard` claim none. Each certificate also goes into the log of the node; `kindling certificate verify` checks it ([how](../how-to/prove-an-erasure.md)).',
-    'Sanitize, and on many controllers a format, erases every namespace of an NVMe controller: its namespaces are erased by one command, with a certificate for each, and it is refused, before anything is touched, where another namespace is to stay. The password that ATA secure erase needs is `kindling`; it is taken off again, and a disk that a power cut left locked with it is opened at the next run.',
+    'Disks over the network (NVMe over Fabrics, iSCSI, Fibre Channel) are left alone: other machines may use them. `ERASE_ONLY` takes one if it says so, as in `network, serial=…`.',
+    'Sanitize, and on many controllers a format, erases every namespace of an NVMe controller: its namespaces are erased by one command, with a certificate for each, and it is refused, before anything is touched, where another namespace is to stay. A sanitize that a drive is still busy with, from a run that was killed or before a power cut, is waited for. The password that ATA secure erase needs is `kindling`; it is taken off again, and a disk that a power cut left locked with it is opened at the next run.',
   ],
   async run(variables, context) {
     const key = signingKey(variables.CERTIFICATE_KEY);
@@ -65,7 +66,7 @@ export const eraseDisks = defineAction({
         disk,
         reason:
           whyNever(disk) ??
-          whyNotByItself(disk) ??
+          whyNotByItself(disk, only) ??
           (fits(keep, disk) ? `ERASE_KEEP fits it` : undefined) ??
           (only && !fits(only, disk) ? `ERASE_ONLY does not fit it` : undefined),
       }));

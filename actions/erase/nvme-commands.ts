@@ -92,15 +92,18 @@ export function startSanitize(
   how: 'block' | 'crypto' | 'overwrite',
   send: AdminCommand = adminCommand,
 ): void {
-  const action = { block: 2, overwrite: 3, crypto: 4 }[how];
+  // Passes of an overwrite stand in bits 7:4, where 0 means sixteen.
+  const action = { block: 2, overwrite: 3 | (1 << 4), crypto: 4 }[how];
   send(device, { opcode: SANITIZE, nsid: 0, cdw10: action });
 }
+
+export type SanitizeState = 'running' | 'done' | 'failed';
 
 /** Sanitize Status log page (figure 288). */
 export function readSanitizeState(
   device: string,
   send: AdminCommand = adminCommand,
-): { state: 'running' | 'done' | 'failed'; percent: number } {
+): { state: SanitizeState; percent: number } {
   const log = send(device, {
     opcode: GET_LOG_PAGE,
     nsid: 0xffff_ffff,

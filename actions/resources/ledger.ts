@@ -1,6 +1,7 @@
 import { appendFile, mkdir, readFile, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Run } from '../../agent/system/run.ts';
+import { removeOurPassword } from '../erase/ata-security.ts';
 import { runtimeCommand } from '../foreign/runtime-command.ts';
 import { removeMapping } from './remove-mapping.ts';
 
@@ -12,7 +13,8 @@ export type LedgerEntry =
   | { kind: 'nbd'; device: string }
   | { kind: 'renamed'; from: string; to: string }
   | { kind: 'container'; id: string; runtime: string }
-  | { kind: 'folder'; path: string };
+  | { kind: 'folder'; path: string }
+  | { kind: 'ata-password'; device: string };
 
 interface LedgerLine {
   op: 'take' | 'released';
@@ -94,6 +96,9 @@ async function undo(entry: LedgerEntry, run: Run): Promise<void> {
       return;
     case 'folder':
       await rm(entry.path, { recursive: true, force: true });
+      return;
+    case 'ata-password':
+      await removeOurPassword(entry.device, run);
       return;
   }
 }

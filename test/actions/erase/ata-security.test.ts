@@ -1,50 +1,69 @@
 import { describe, expect, it } from 'vitest';
 import { secureEraseAta, unlockOurs } from '../../../actions/erase/ata-security.ts';
+import { Resources } from '../../../actions/resources/resources.ts';
 import type { Run } from '../../../agent/system/run.ts';
 
 const ata = { supported: true, enhanced: false, frozen: false, locked: false, enabled: false };
 
-/** A disk with the ATA security feature set, as hdparm sees it. */
-function ataDisk(password?: string) {
-  const state = { password, isErased: false };
+/** A disk with the ATA security feature set, as hdparm shows it: what the disk refuses ends with 0 all the same. */
+function ataDisk(options: { password?: string; refusesErase?: boolean; isCancelled?: boolean } = {}) {
+  const state = { password: options.password, isLocked: options.password !== undefined, isErased: false };
   const commands: string[] = [];
+  const warnings: string[] = [];
   const cancel = new AbortController();
-  const run: Run = async (_, args, options = {}) => {
-    const [, , command = '', given] = args;
+  const run: Run = async (_, args, { signal = cancel.signal } = {}) => {
     // As the real one: without a signal of its own a program ends with the action.
-    (options.signal ?? cancel.signal).throwIfAborted();
+    signal.throwIfAborted();
+    const answer = (stdout = '') => ({ stdout, stderr: '', exitCode: 0, durationMs: 1 });
+    const line = (holds: boolean, word: string) => `\t${holds ? '' : 'not'}\t${word}\n`;
+    if (args[0] === '-I')
+      return answer(
+        `Security: \n${line(state.password !== undefined, 'enabled')}${line(state.isLocked, 'locked')}`,
+      );
+    const [, , command = '', given] = args;
     commands.push(command);
     if (command === '--security-set-pass') state.password = given;
-    else if (given !== state.password) throw new Error('hdparm: Input/output error');
+    if (given !== state.password) return answer();
+    if (command === '--security-unlock') state.isLocked = false;
     if (command.startsWith('--security-erase')) {
-      if (commands.includes('cancel')) cancel.abort();
-      (options.signal ?? cancel.signal).throwIfAborted();
+      if (options.isCancelled) cancel.abort();
+      signal.throwIfAborted();
+      if (options.refusesErase) return answer();
       state.isErased = true;
       state.password = undefined;
     }
     if (command === '--security-disable') state.password = undefined;
-    return { stdout: '', stderr: '', exitCode: 0, durationMs: 1 };
+    return answer();
   };
-  return { state, commands, run };
+  const log = (_: string, message: string) => void warnings.push(message);
+  return { state, commands, warnings, context: { run, log, resources: new Resources() } };
 }
 
 describe('ATA secure erase', () => {
   it('sets a password, erases by the best way the disk has, and leaves none', async () => {
-    const { run, state, commands } = ataDisk();
-    await secureEraseAta({ path: '/dev/sda' }, { ...ata, enhanced: true }, run);
-    expect(commands).toContain('--security-erase-enhanced');
-    expect(state).toEqual({ password: undefined, isErased: true });
+    const { context, state, commands, warnings } = ataDisk();
+    await secureEraseAta('/dev/sda', { ...ata, enhanced: true }, context);
+    expect(commands).toEqual(['--security-set-pass', '--security-erase-enhanced']);
+    expect(state).toMatchObject({ password: undefined, isErased: true });
+    expect(warnings).toEqual([]);
   });
 
   it('that is cancelled in the middle does not leave the disk with a password', async () => {
-    const { run, state, commands } = ataDisk();
-    commands.push('cancel');
-    await expect(secureEraseAta({ path: '/dev/sda' }, ata, run)).rejects.toThrow();
-    expect(state).toEqual({ password: undefined, isErased: false });
+    const { context, state } = ataDisk({ isCancelled: true });
+    await expect(secureEraseAta('/dev/sda', ata, context)).rejects.toThrow();
+    expect(state).toMatchObject({ password: undefined, isErased: false });
+  });
+
+  it('that the disk refuses is an error, though hdparm says nothing', async () => {
+    const { context, state } = ataDisk({ refusesErase: true });
+    await expect(secureEraseAta('/dev/sda', ata, context)).rejects.toMatchObject({
+      code: 'KND_ERASE_INCOMPLETE',
+    });
+    expect(state).toMatchObject({ password: undefined });
   });
 
   it('opens a disk that a power cut left with our password, and no other', async () => {
-    expect(await unlockOurs({ path: '/dev/sda' }, ataDisk('kindling').run)).toBe(true);
-    expect(await unlockOurs({ path: '/dev/sda' }, ataDisk('somebody else’s').run)).toBe(false);
+    expect(await unlockOurs('/dev/sda', ataDisk({ password: 'kindling' }).context.run)).toBe(true);
+    expect(await unlockOurs('/dev/sda', ataDisk({ password: 'another' }).context.run)).toBe(false);
   });
 });

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { eraseController, groupsOfOneErase } from '../../../actions/erase/erase-controller.ts';
 import type { EraseContext } from '../../../actions/erase/erase-disk.ts';
 import type { AdminCommand } from '../../../actions/erase/nvme-commands.ts';
+import { Resources } from '../../../actions/resources/resources.ts';
 import { machine } from '../../../agent/machine.ts';
 import { run } from '../../../agent/system/run.ts';
 import type { Disk } from '../../../protocol/inventory.ts';
@@ -50,6 +51,7 @@ const contextWith = (nvme: AdminCommand, log: string[] = []): EraseContext => ({
   log: (_, message) => log.push(message),
   signal: new AbortController().signal,
   onProgress: () => {},
+  resources: new Resources(),
   nvme,
 });
 

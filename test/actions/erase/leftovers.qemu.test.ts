@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { createReadStream } from 'node:fs';
-import { readdir } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { dependencyOf, resolvePackages, unpackPackage } from '../../../initrd/debian/packages.ts';
+import { resolvePackages, unpackPackage } from '../../../initrd/debian/packages.ts';
+import { moduleFiles } from '../../../lab/qemu/extra-modules.ts';
 import { bootMachine, type Machine } from '../../../lab/qemu/machine.ts';
 import type { KernelSpec } from '../../../lab/qemu/machine-spec.ts';
 import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
@@ -22,14 +22,12 @@ const name: Record<string, string> = {};
 
 /** What an earlier system had and the Micro-OS has no need for: the modules of its own kernel, and Debian's tool. */
 async function serveBcache(): Promise<Server> {
-  const kernel = await dependencyOf('linux-image-amd64', /^linux-image-[0-9].*-amd64$/);
-  const [image, tools] = [...(await resolvePackages([kernel])), ...(await resolvePackages(['bcache-tools']))];
-  if (!image || !tools) throw new Error('resolvePackages gives what it is asked for');
-  const modules = path.join(await unpackPackage(image), 'lib/modules');
-  const [version = ''] = await readdir(modules);
+  const [tools] = await resolvePackages(['bcache-tools']);
+  if (!tools) throw new Error('resolvePackages gives what it is asked for');
+  const [crc64 = '', bcache = ''] = await moduleFiles(['lib/crc64', 'drivers/md/bcache/bcache']);
   const files: Record<string, string> = {
-    '/crc64.ko': path.join(modules, version, 'kernel/lib/crc64.ko'),
-    '/bcache.ko': path.join(modules, version, 'kernel/drivers/md/bcache/bcache.ko'),
+    '/crc64.ko': crc64,
+    '/bcache.ko': bcache,
     '/make-bcache': path.join(await unpackPackage(tools), 'usr/sbin/make-bcache'),
   };
   const server = createServer((request, response) => {

@@ -112,15 +112,15 @@ describe('capabilities', () => {
 
   it.each([
     ['block', 2],
-    ['overwrite', 3],
+    ['overwrite', 0x13], // one pass: none would mean sixteen
     ['crypto', 4],
-  ] as const)('a sanitize by %s is action %i, for the whole controller', (how, action) => {
+  ] as const)('a sanitize by %s is command dword 0x%x, for the whole controller', (how, cdw10) => {
     const sent: unknown[] = [];
     startSanitize('x', how, (_, command) => {
       sent.push(command);
       return Buffer.alloc(0);
     });
-    expect(sent).toEqual([{ opcode: 0x84, nsid: 0, cdw10: action }]);
+    expect(sent).toEqual([{ opcode: 0x84, nsid: 0, cdw10 }]);
   });
 
   it('a sanitize is followed until the log says it is over', () => {
