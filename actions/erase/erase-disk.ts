@@ -192,7 +192,7 @@ export async function applyMethod(
     case 'nvme-format':
     case 'nvme-crypto':
       // Never the default SES=0, which erases nothing on many disks (FOG shipped that for three years).
-      formatNvme(disk.path, namespaceOf(disk.name), method === 'nvme-crypto' ? 2 : 1, nvme);
+      await formatNvme(disk.path, namespaceOf(disk.name), method === 'nvme-crypto' ? 2 : 1, nvme);
       return;
     case 'nvme-sanitize':
       await sanitizeNvme(disk.path, capabilities.nvme?.sanitize ?? 'block', context);

@@ -1,6 +1,7 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { KindlingError } from '../../protocol/error.ts';
 import type { EraseCapabilities } from './methods.ts';
+import { sendSlowCommand } from './nvme-slow-command.ts';
 
 /** <linux/nvme_ioctl.h>: struct nvme_admin_cmd and its ioctl. The Micro-OS has no nvme-cli: these four commands are all it would be used for. */
 const NVME_IOCTL_ADMIN_CMD = 0xc0484e41n;
@@ -20,14 +21,22 @@ const FORMAT = 0x80;
 const SANITIZE = 0x84;
 const SANITIZE_LOG = 0x81;
 
+export interface NvmeCommand {
+  opcode: number;
+  nsid: number;
+  cdw10: number;
+  readBytes?: number;
+  timeoutMs?: number;
+}
+
 /** Sends one admin command; gives the data it returned. Tests pass their own. */
-export type AdminCommand = (
-  device: string,
-  command: { opcode: number; nsid: number; cdw10: number; readBytes?: number; timeoutMs?: number },
-) => Buffer;
+export type AdminCommand = (device: string, command: NvmeCommand) => Buffer;
 
 /** Through node:ffi: the call blocks until the disk has answered. */
-const adminCommand: AdminCommand = (device, { opcode, nsid, cdw10, readBytes = 0, timeoutMs = 60_000 }) => {
+export const adminCommand: AdminCommand = (
+  device,
+  { opcode, nsid, cdw10, readBytes = 0, timeoutMs = 60_000 },
+) => {
   const { ioctl, errno, addressOf } = loadNative();
   const data = Buffer.alloc(Math.max(readBytes, 1));
   const command = Buffer.alloc(COMMAND.length);
@@ -74,17 +83,22 @@ export function readNvmeCapabilities(
 }
 
 /** Format NVM with an explicit Secure Erase Setting: 1 user data, 2 cryptographic. The sector format stays what it is. */
-export function formatNvme(
+export async function formatNvme(
   device: string,
   nsid: number,
   secureErase: 1 | 2,
-  send: AdminCommand = adminCommand,
-): void {
-  const namespace = send(device, { opcode: IDENTIFY, nsid, cdw10: 0, readBytes: 4096 });
+  send?: AdminCommand,
+): Promise<void> {
+  const namespace = (send ?? adminCommand)(device, { opcode: IDENTIFY, nsid, cdw10: 0, readBytes: 4096 });
   const flbas = namespace.readUInt8(26); // bits 3:0 format, bit 4 where metadata goes
   const protection = namespace.readUInt8(29); // bits 2:0 type, bit 3 place
   const keep = (flbas & 0x1f) | ((protection & 0x0f) << 5);
-  send(device, { opcode: FORMAT, nsid, cdw10: keep | (secureErase << 9), timeoutMs: 24 * 3600_000 });
+  await (send ?? sendSlowCommand)(device, {
+    opcode: FORMAT,
+    nsid,
+    cdw10: keep | (secureErase << 9),
+    timeoutMs: 24 * 3600_000,
+  });
 }
 
 export function startSanitize(

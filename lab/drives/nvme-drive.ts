@@ -24,6 +24,9 @@ export class NvmeDrive {
   canFormat = true;
   /** A sanitize ends at once: well, badly, or saying that it is done when nothing was. `held`: it goes on until `finishSanitize`. */
   sanitizeEnds: 'well' | 'failed' | 'lying' | 'held' = 'well';
+  /** A format is answered only when `finishFormat` says so. */
+  holdsFormat = false;
+  #heldFormat: (() => void) | undefined;
   /** Of a sanitize that is held. */
   progress = 0;
   /** Every sanitize and format that was asked for, by its command dword 10. */
@@ -48,6 +51,15 @@ export class NvmeDrive {
     return this.#sanitize.state === 'running';
   }
 
+  get isFormatting(): boolean {
+    return this.#heldFormat !== undefined;
+  }
+
+  finishFormat(): void {
+    this.#heldFormat?.();
+    this.#heldFormat = undefined;
+  }
+
   finishSanitize(how: 'well' | 'failed' | 'lying' = 'well'): void {
     const { kind } = this.#sanitize;
     this.#sanitize.state = how === 'failed' ? 'failed' : 'done';
@@ -57,7 +69,7 @@ export class NvmeDrive {
   }
 
   /** The admin commands that are about the drive; those about queues and the connection are the transport's. */
-  executeAdmin(submission: Submission, controllerId: number): Outcome {
+  executeAdmin(submission: Submission, controllerId: number): Outcome | Promise<Outcome> {
     switch (submission.opcode) {
       case ADMIN.identify:
         return this.#identify(submission, controllerId);
@@ -213,10 +225,15 @@ export class NvmeDrive {
     return {};
   }
 
-  #format({ opcode, cdw10 }: Submission): Outcome {
+  async #format({ opcode, cdw10 }: Submission): Promise<Outcome> {
     this.erasures.push({ opcode, cdw10 });
     if (!this.canFormat) return nvmeError(NvmeStatus.invalidOpcode);
     if (this.isSanitizing) return nvmeError(NvmeStatus.sanitizeInProgress);
+    if (this.holdsFormat) {
+      await new Promise<void>((resolve) => {
+        this.#heldFormat = resolve;
+      });
+    }
     const secureErase = (cdw10 >>> 9) & 7;
     if (secureErase === 1) this.memory.zero();
     if (secureErase === 2) this.memory.scramble();

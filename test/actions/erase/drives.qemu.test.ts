@@ -157,9 +157,17 @@ describe('NVMe drives that sanitize themselves', () => {
     expect(nvme.unable.memory.includes(SECRET)).toBe(true);
   });
 
-  it('one whose sanitize failed takes no data, which is said; a format is an erase too', async () => {
+  it('one whose sanitize failed takes no data, which is said; the others are formatted at the same time', async () => {
     nvme.failing.finishSanitize('failed');
-    const { certificateOf, error, exitCode } = await erase('nvme-format', 'network, serial=*A*L*');
+    const formatted = [nvme.unable, nvme.lying];
+    for (const drive of formatted) Object.assign(drive, { holdsFormat: true }).erasures.length = 0;
+    const erasing = erase('nvme-format', 'network, serial=*L*');
+    await vi.waitFor(
+      () => expect(formatted.filter(({ isFormatting }) => isFormatting)).toHaveLength(2),
+      WAIT,
+    );
+    for (const drive of formatted) drive.finishFormat();
+    const { certificateOf, error, exitCode } = await erasing;
     expect(exitCode).toBe(4);
     expect(error).toMatchObject({
       error: expect.objectContaining({
@@ -167,9 +175,11 @@ describe('NVMe drives that sanitize themselves', () => {
         message: expect.stringContaining('its last sanitize failed, and it takes no data until one succeeds'),
       }),
     });
-    expect(certificateOf('UNABLE')?.certificate).toMatchObject({ method: 'nvme-format', nistClass: 'purge' });
-    expect(nvme.unable.erasures).toEqual([{ opcode: FORMAT, cdw10: 1 << 9 }]);
-    expect(nvme.unable.memory.isBlank).toBe(true);
+    for (const { serial, erasures, memory } of formatted) {
+      expect(certificateOf(serial)?.certificate).toMatchObject({ method: 'nvme-format', nistClass: 'purge' });
+      expect(erasures).toEqual([{ opcode: FORMAT, cdw10: 1 << 9 }]);
+      expect(memory.isBlank).toBe(true);
+    }
   });
 
   it('goes on in the drive when the link breaks, the action is killed and the power goes, and is waited for', async () => {

@@ -98,9 +98,9 @@ describe('capabilities', () => {
     });
   });
 
-  it('an NVMe format names its secure erase and keeps the sector format', () => {
+  it('an NVMe format names its secure erase and keeps the sector format', async () => {
     const sent: unknown[] = [];
-    formatNvme('x', 1, 1, (_, command) => {
+    await formatNvme('x', 1, 1, (_, command) => {
       sent.push(command);
       const namespace = Buffer.alloc(4096);
       namespace.writeUInt8(0x13, 26);
