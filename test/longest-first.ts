@@ -15,6 +15,7 @@ const LONGEST = [
   'orchestrator-stub/pxe/network-boot.qemu.test.ts',
   'actions/templates.qemu.test.ts',
   'actions/erase/leftovers.qemu.test.ts',
+  'actions/erase/drives.qemu.test.ts',
   'actions/image-writer/kill-matrix.integration.test.ts',
   'actions/tinkerbell-actions.integration.test.ts',
   'initrd/micro-os/micro-os.integration.test.ts',
