@@ -166,6 +166,10 @@ describe('on one machine with five kinds of disk', () => {
     expect(after.readUInt16LE(after.length - 2)).toBe(number);
     const missing = { ...told, BOOT_LOADER: '\\EFI\\none.efi' };
     expect((await shell.action('boot-order', missing)).output).toContain('KND_LOADER_NONE');
+    // What the machine starts next is the other entry again: the last test looks at it.
+    expect(await shell.action('efibootset')).toMatchObject({ exitCode: 0 });
+    const next = machine.efiVariables().find(({ name }) => name === 'BootNext')?.data ?? [];
+    expect(Buffer.from(next).readUInt16LE(0)).not.toBe(number);
   });
 
   it('erases everything but what is kept, whatever was on it, and proves it', async () => {
