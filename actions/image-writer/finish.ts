@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { KindlingError } from '../../protocol/error.ts';
 import { moveBackupGpt } from '../../protocol/partition-table/gpt-backup.ts';
 import { type ImageTable, readImageTable } from '../../protocol/partition-table/image-table.ts';
+import { findMbrSectorSize } from '../../protocol/partition-table/mbr-sector-size.ts';
 import { checkNotNested } from './formats.ts';
 import type { ImageFormat } from './interface.ts';
 import { type BlockHash, HEAD_BYTES } from './stream/block-output.ts';
@@ -19,24 +20,37 @@ import {
 
 const READ_BYTES = 4 * 1024 * 1024;
 
-/** What the first MiB tells, before anything is written: does this image fit this disk? */
-export function checkHead(
+/** The table of an image; without a sector size where nobody can know it. */
+export type FoundTable = Omit<ImageTable, 'sectorSize'> & { sectorSize: number | undefined };
+
+/** What the first bytes tell, before anything is written: does this image fit this disk? */
+export async function checkHead(
   head: Buffer,
   format: ImageFormat,
   target: Target,
   source: string,
-): ImageTable | undefined {
+): Promise<FoundTable | undefined> {
   checkNotNested(head, format, source);
-  const table = readImageTable(head, target.sectorSize);
+  const table = await findTable(head, target.sectorSize);
   if (!table) return undefined;
-  if (table.kind === 'gpt' && table.sectorSize !== target.sectorSize && target.isBlockDevice) {
+  const { sectorSize = target.sectorSize } = table;
+  if (sectorSize !== target.sectorSize && target.isBlockDevice) {
     throw new KindlingError(
       'KND_IMAGE_SECTOR_SIZE',
-      `${source} was made for ${table.sectorSize}-byte sectors, ${target.path} has ${target.sectorSize}-byte sectors`,
+      `${source} was made for ${sectorSize}-byte sectors, ${target.path} has ${target.sectorSize}-byte sectors`,
     );
   }
   checkFits(table.neededBytes, target, source);
   return table;
+}
+
+/** An MBR counts in sectors of a size that only its partitions tell, if anything does. */
+async function findTable(head: Buffer, preferred: number): Promise<FoundTable | undefined> {
+  const table = readImageTable(head, preferred);
+  if (table?.kind !== 'mbr') return table;
+  const sectorSize = await findMbrSectorSize(head);
+  const neededBytes = (table.neededBytes / table.sectorSize) * (sectorSize ?? table.sectorSize);
+  return { kind: 'mbr', sectorSize, neededBytes };
 }
 
 export function checkFits(bytes: number, target: Target, source: string): void {
@@ -52,9 +66,10 @@ export function checkFits(bytes: number, target: Target, source: string): void {
  * An image that ends where the disk ends brings its backup table along, and firmware may boot from that alone: then
  * its header (the last sector) is withheld like the first MiB.
  */
-export function withholdFrom(table: ImageTable | undefined, target: Target): number {
-  const isAtEnd = table?.kind === 'gpt' && table.neededBytes > target.size - table.sectorSize;
-  return isAtEnd ? table.neededBytes - table.sectorSize : Number.MAX_SAFE_INTEGER;
+export function withholdFrom(table: FoundTable | undefined, target: Target): number {
+  const { kind, sectorSize = target.sectorSize, neededBytes = 0 } = table ?? {};
+  const isAtEnd = kind === 'gpt' && neededBytes > target.size - sectorSize;
+  return isAtEnd ? neededBytes - sectorSize : Number.MAX_SAFE_INTEGER;
 }
 
 /**

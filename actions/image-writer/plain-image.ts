@@ -2,7 +2,6 @@ import type { Worker } from 'node:worker_threads';
 import { startWorker } from '../../agent/system/worker.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { ErrorCode } from '../../protocol/error-codes.ts';
-import type { ImageTable } from '../../protocol/partition-table/image-table.ts';
 import type { Decoding } from './decoders/choose-decoder.ts';
 import { lzmaLibrary } from './decoders/lzma-library.ts';
 import { loadQcow2Map } from './decoders/qcow2-map.ts';
@@ -12,6 +11,7 @@ import { ExternalDecompressor } from './external-decompressor.ts';
 import {
   checkFits,
   checkHead,
+  type FoundTable,
   hashFromDisk,
   makeBootable,
   makeUnbootable,
@@ -23,7 +23,7 @@ import { getSmall, redact } from './http/get.ts';
 import type { ImageFormat, WriteImageContext, WriteImageRequest, WriteImageResult } from './interface.ts';
 import { closingLine, findBottleneck, ProgressReporter, type ProgressSample } from './progress.ts';
 import { checkSignature, fetchSignature } from './signature.ts';
-import { HEAD_BYTES } from './stream/block-output.ts';
+import { GATE_BYTES, HEAD_BYTES } from './stream/block-output.ts';
 import { createRingMemory, RingWriter } from './stream/ring.ts';
 import type { GateAnswer, StreamResult, StreamTask, StreamWorkerMessage } from './stream/stream-task.ts';
 import type { Target } from './target/target.ts';
@@ -51,7 +51,7 @@ export class PlainImageWrite {
   #pumping: Promise<void> | undefined;
   #worker: Worker | undefined;
   #result = Promise.withResolvers<StreamResult>();
-  #table: ImageTable | undefined;
+  #table: FoundTable | undefined;
   #withholdFrom = Number.MAX_SAFE_INTEGER;
   #phase: ProgressSample['phase'] = 'checking';
   #verified = 0;
@@ -217,7 +217,7 @@ export class PlainImageWrite {
         }
         const map = await loadQcow2Map(
           (position, bytes) => this.#readAt(source, position, bytes),
-          HEAD_BYTES,
+          GATE_BYTES,
         );
         checkFits(map.virtualSize, this.#target, redact(source));
         return { format, map };
@@ -284,7 +284,7 @@ export class PlainImageWrite {
 
   /** The last moment before the disk changes: does the image fit, is the disk still the one that was planned? */
   async #openGate(head: Buffer): Promise<GateAnswer> {
-    this.#table = checkHead(head, this.#format ?? 'raw', this.#target, redact(this.#download.source));
+    this.#table = await checkHead(head, this.#format ?? 'raw', this.#target, redact(this.#download.source));
     await this.#context.checkTarget?.();
     makeUnbootable(this.#target);
     this.#phase = 'writing';

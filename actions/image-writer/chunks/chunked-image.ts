@@ -6,7 +6,7 @@ import { checkFits, checkHead, makeBootable, makeUnbootable, withholdFrom } from
 import { redact } from '../http/get.ts';
 import type { Bottleneck, WriteImageContext, WriteImageRequest, WriteImageResult } from '../interface.ts';
 import { closingLine, findBottleneck, ProgressReporter, type ProgressSample } from '../progress.ts';
-import { HEAD_BYTES } from '../stream/block-output.ts';
+import { GATE_BYTES, HEAD_BYTES } from '../stream/block-output.ts';
 import { alignedMemory } from '../target/aligned-memory.ts';
 import { type Target, tryReadRange, writeBuffered } from '../target/target.ts';
 import { ChunkTable, STATE } from './chunk-table.ts';
@@ -64,7 +64,7 @@ export class ChunkedImageWrite {
       const sequence = await this.#checkDisk();
       // 2 does the image fit this disk?
       const first = await this.#loadFirstChunk();
-      const table = checkHead(first.subarray(0, HEAD_BYTES), 'zst', this.#target, this.#source);
+      const table = await checkHead(first.subarray(0, GATE_BYTES), 'zst', this.#target, this.#source);
       this.#withholdFrom = Math.min(withholdFrom(table, this.#target), Number.MAX_SAFE_INTEGER);
       if (this.#isIntact(first)) {
         this.#phase = 'done';

@@ -7,6 +7,8 @@ import { ALIGNMENT, diskWriteError, type Target, writeBuffered, writeZeros } fro
 const BLOCK_BYTES = 4 * 1024 * 1024;
 /** The start of the disk that is withheld until everything is verified: boot sector and partition table. */
 export const HEAD_BYTES = 1024 * 1024;
+/** So much of an image is looked at before the first write: a first partition at 1 MiB, and what is at its start, is in it. */
+export const GATE_BYTES = 2 * HEAD_BYTES;
 const BLOCK_COUNT = 4;
 const ZERO_GRANULE = 64 * 1024;
 const ZEROS = Buffer.alloc(ZERO_GRANULE);
@@ -22,7 +24,7 @@ export interface OutputOptions {
   onWritten: (bytes: number) => void;
   onRaw: (bytes: number) => void;
   onDiskWait: (ms: number) => void;
-  /** Called with the first MiB, before anything is written; says from which byte on the end is withheld too. */
+  /** Called with the first bytes, before anything is written; says from which byte on the end is withheld too. */
   openGate: (head: Buffer) => Promise<{ withholdFrom: number }>;
 }
 
@@ -68,7 +70,7 @@ export class BlockOutput {
     return this.#rawHash?.digest('hex');
   }
 
-  /** For decoders that know the first MiB before they start (qcow2): passes the gate with it. */
+  /** For decoders that know the first bytes before they start (qcow2): passes the gate with it. */
   async openGate(head: Buffer): Promise<void> {
     this.#gate ??= await this.#options.openGate(head);
   }
@@ -77,7 +79,7 @@ export class BlockOutput {
   async commit(): Promise<void> {
     if (this.filled === 0) return;
     const { block, filled, position } = this;
-    this.#gate ??= await this.#options.openGate(block.subarray(0, Math.min(filled, HEAD_BYTES)));
+    this.#gate ??= await this.#options.openGate(block.subarray(0, Math.min(filled, GATE_BYTES)));
     const { target } = this.#options;
     if (position + filled > target.size) {
       throw new KindlingError(

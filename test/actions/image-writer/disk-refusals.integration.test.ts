@@ -81,6 +81,63 @@ test('a disk with 512-byte sectors refuses an image made for 4096, untouched', a
   expect(isUntouched(device)).toBe(true);
 });
 
+describe('an MBR, which does not say for which sectors it was made', () => {
+  /** One partition at 1 MiB with a file system in it, the table made for sectors of this size. */
+  function makeMbrImage(
+    name: string,
+    sectorSize: number,
+    mkfs: (file: string) => [string, string[]],
+  ): Buffer {
+    const file = join(folder, name);
+    writeFileSync(file, '');
+    truncateSync(file, RAW.length);
+    execFileSync(...mkfs(file), { stdio: 'ignore' });
+    const image = readFileSync(file);
+    image.writeUInt16LE(0xaa55, 510);
+    image[446 + 4] = 0x83;
+    image.writeUInt32LE(MIB / sectorSize, 446 + 8);
+    image.writeUInt32LE((RAW.length - MIB) / sectorSize, 446 + 12);
+    writeFileSync(file, image);
+    return image;
+  }
+  const ext4 = (file: string): [string, string[]] => [
+    'mke2fs',
+    ['-q', '-F', '-t', 'ext4', '-E', `offset=${MIB}`, file, '15m'],
+  ];
+  const vfat = (file: string): [string, string[]] => ['mkfs.vfat', ['--offset=2048', file]];
+
+  test.each([
+    { kind: 'ext4', mkfs: ext4, made: 512, disk: 4096 },
+    { kind: 'ext4', mkfs: ext4, made: 4096, disk: 512 },
+    { kind: 'vfat', mkfs: vfat, made: 512, disk: 4096 },
+  ])('with $kind at the place for $made is refused by a disk with $disk, untouched', async (mbr) => {
+    const name = `mbr-${mbr.kind}-${mbr.made}`;
+    const image = makeMbrImage(name, mbr.made, mbr.mkfs);
+    server.files.set(`/${name}.gz`, { bytes: encodeImage(image, 'gz') });
+    server.files.set(`/${name}.qcow2`, { bytes: encodeImage(image, 'qcow2') });
+    const { manifest } = await indexImage(join(folder, name), join(folder, `${name}.zst`), { level: 1 });
+    server.files.set(`/${name}.zst`, { bytes: readFileSync(join(folder, `${name}.zst`)) });
+    server.files.set(`/${name}.zst.manifest`, { bytes: Buffer.from(manifest) });
+    const wrong = attach(`${name}-wrong`, mbr.disk);
+    for (const ending of ['gz', 'qcow2', 'zst']) {
+      const error = await tryTo(`/${name}.${ending}`, wrong);
+      expect(error?.code, ending).toBe('KND_IMAGE_SECTOR_SIZE');
+      expect(error?.message).toContain(`made for ${mbr.made}-byte sectors`);
+      expect(isUntouched(wrong)).toBe(true);
+    }
+    const right = attach(`${name}-right`, mbr.made);
+    expect(await tryTo(`/${name}.gz`, right)).toBeUndefined();
+    expect(contentOf(right).equals(image)).toBe(true);
+  });
+
+  test('with nothing known in its partitions is written', async () => {
+    const image = makeMbrImage('mbr-nothing', 512, () => ['true', []]);
+    server.files.set('/mbr-nothing.gz', { bytes: encodeImage(image, 'gz') });
+    const device = attach('mbr-nothing-disk', 4096);
+    expect(await tryTo('/mbr-nothing.gz', device)).toBeUndefined();
+  });
+});
+
 describe('a disk in use', () => {
   test('is refused while it is mounted, and its files stay', async () => {
     const device = attach('mounted', 512);
