@@ -1,13 +1,13 @@
 import { run } from '../agent/system/run.ts';
 import type { ActionEvent } from '../protocol/action-events.ts';
-import { toErrorReport } from '../protocol/error.ts';
+import { KindlingError, toErrorReport } from '../protocol/error.ts';
 import type { ActionContext, ActionResult, Machine } from './action.ts';
 import { actionForImage, closestActionName } from './catalog.ts';
 import { foreignAction } from './foreign/foreign-action.ts';
 import type { ContainerRequest } from './foreign/runtime-spec.ts';
 import { parseVariables } from './parameters.ts';
 import { Resources } from './resources/resources.ts';
-import { takeOffWaitdaemon } from './waitdaemon.ts';
+import { isWaitdaemon, takeOffWaitdaemon } from './waitdaemon.ts';
 
 export interface PerformRequest {
   /** Name or image of the action. */
@@ -35,6 +35,7 @@ export async function performAction(request: PerformRequest): Promise<ActionResu
     });
     const log: ActionContext['log'] = (level, message, fields) =>
       emit({ type: 'log', level, message, ...(fields ? { fields } : {}) });
+    if (isWaitdaemon(image)) throw new KindlingError('KND_ACTION_VARIABLES', 'waitdaemon: IMAGE is required');
     const action = actionForImage(image) ?? foreignAction(image, request.container ?? {});
     const meant = actionForImage(image) ? undefined : closestActionName(image);
     if (meant) log('warn', `${image} is no action of ours but a container image; did you mean ${meant}?`);

@@ -1,5 +1,10 @@
 import { actionForImage, lastPathComponent } from './catalog.ts';
 
+/** Without an IMAGE in it there is nothing to run. */
+export function isWaitdaemon(image: string): boolean {
+  return lastPathComponent(image) === 'waitdaemon';
+}
+
 /** Longer than anybody waits for a reboot. */
 const MOST_SECONDS = 3600;
 
@@ -17,7 +22,7 @@ export interface Wanted {
  */
 export function takeOffWaitdaemon(wanted: Wanted): Wanted {
   const { IMAGE, WAIT_SECONDS: _, ...variables } = wanted.variables;
-  if (lastPathComponent(wanted.image) !== 'waitdaemon' || !IMAGE) return wanted;
+  if (!isWaitdaemon(wanted.image) || !IMAGE) return wanted;
   const [program = ''] = wanted.args;
   const isReboot = !actionForImage(IMAGE) && lastPathComponent(program) === 'reboot';
   return isReboot
