@@ -219,7 +219,7 @@ export class PlainImageWrite {
           (position, bytes) => this.#readAt(source, position, bytes),
           GATE_BYTES,
         );
-        checkFits(map.virtualSize, this.#target, redact(source));
+        checkFits(map.facts.virtualSize, this.#target, redact(source));
         return { format, map };
       }
       default:

@@ -1,5 +1,6 @@
 import { inflateRawSync, constants as zlib, zstdDecompressSync } from 'node:zlib';
 import { KindlingError } from '../../../protocol/error.ts';
+import { type ExtentFacts, Qcow2Extents } from './qcow2-extents.ts';
 
 /** qcow2 header (qemu docs/interop/qcow2.txt); all numbers are big-endian. */
 const HEADER = {
@@ -28,21 +29,11 @@ const OFFSET_MASK = 0x00fffffffffffe00n; // bits 9–55 of an L1 or standard L2 
 const IS_COMPRESSED = 1n << 62n;
 const READS_AS_ZERO = 1n;
 
-export interface Extent {
-  /** Where it lies in the file, and how many bytes there (for compressed ones an upper bound). */
-  host: number;
-  hostLength: number;
-  /** Where it belongs on the disk, and how many bytes there. */
-  guest: number;
-  length: number;
-  coding: 'plain' | 'deflate' | 'zstd';
-}
-
-/** Where every allocated part of a qcow2 file belongs, in the order of the file, so that it can be streamed. */
+/** Where every allocated part of a qcow2 file belongs, so that it can be streamed. Plain data: it goes to the thread that decodes. */
 export interface Qcow2Map {
-  virtualSize: number;
-  extents: Extent[];
-  /** The first MiB of the disk, for the checks before anything is written. */
+  facts: ExtentFacts;
+  extents: { memory: SharedArrayBuffer; count: number };
+  /** The first bytes of the disk, for the checks before anything is written. */
   head: Uint8Array;
 }
 
@@ -60,21 +51,25 @@ export async function loadQcow2Map(readAt: ReadAt, headBytes: number): Promise<Q
   const clusterSize = 2 ** clusterBits;
   const entriesPerL2 = clusterSize / 8;
   const l1 = await readWhole(l1Offset, l1Size * 8);
-  const extents: Extent[] = [];
-  for (let i = 0; i < l1Size; i += 1) {
-    const l2Offset = Number(l1.readBigUInt64BE(i * 8) & OFFSET_MASK);
+  const l2Offsets = Array.from({ length: l1Size }, (_, i) => Number(l1.readBigUInt64BE(i * 8) & OFFSET_MASK));
+  const clusters = Math.min(
+    l2Offsets.filter((offset) => offset !== 0).length * entriesPerL2,
+    Math.ceil(virtualSize / clusterSize),
+  );
+  const facts = { clusterSize, virtualSize, coding };
+  const extents = Qcow2Extents.forAtMost(clusters, facts);
+  for (const [i, l2Offset] of l2Offsets.entries()) {
     if (l2Offset === 0) continue;
     const l2 = await readWhole(l2Offset, clusterSize);
     for (let j = 0; j < entriesPerL2; j += 1) {
-      const guest = (i * entriesPerL2 + j) * clusterSize;
-      const length = Math.min(clusterSize, virtualSize - guest);
-      const entry = l2.readBigUInt64BE(j * 8);
-      if (length > 0) addExtent(extents, entry, guest, length, clusterBits, coding);
+      const cluster = i * entriesPerL2 + j;
+      if (cluster * clusterSize < virtualSize)
+        addCluster(extents, l2.readBigUInt64BE(j * 8), cluster, clusterBits);
     }
   }
-  extents.sort((a, b) => a.host - b.host);
-  const map = { virtualSize, extents, head: new Uint8Array(0) };
-  return { ...map, head: await readHead(map, readAt, Math.min(headBytes, virtualSize), clusterSize) };
+  const head = await readHead(extents, readAt, Math.min(headBytes, virtualSize));
+  extents.sortByHost();
+  return { facts, extents: { memory: extents.memory, count: extents.count }, head };
 }
 
 function checkHeader(header: Buffer) {
@@ -108,14 +103,7 @@ function checkHeader(header: Buffer) {
   };
 }
 
-function addExtent(
-  extents: Extent[],
-  entry: bigint,
-  guest: number,
-  length: number,
-  clusterBits: number,
-  coding: 'deflate' | 'zstd',
-): void {
+function addCluster(extents: Qcow2Extents, entry: bigint, cluster: number, clusterBits: number): void {
   if (entry & IS_COMPRESSED) {
     // the descriptor: offset in the low bits, then the number of further 512-byte sectors
     const offsetBits = BigInt(62 - (clusterBits - 8));
@@ -125,37 +113,21 @@ function addExtent(
     if (sectors * 512 > 2 ** clusterBits + 512) {
       throw new KindlingError('KND_IMAGE_CORRUPT', 'a compressed cluster of the qcow2 image is too long');
     }
-    extents.push({ host, hostLength: sectors * 512 - (host % 512), guest, length, coding });
+    extents.addCompressed(cluster, host, sectors * 512 - (host % 512));
     return;
   }
   const host = Number(entry & OFFSET_MASK);
-  if (host === 0 || entry & READS_AS_ZERO) return;
-  const last = extents.at(-1);
-  const isNext =
-    last?.coding === 'plain' && last.host + last.length === host && last.guest + last.length === guest;
-  if (isNext) {
-    last.length += length;
-    last.hostLength += length;
-  } else {
-    extents.push({ host, hostLength: length, guest, length, coding: 'plain' });
-  }
+  if (host !== 0 && !(entry & READS_AS_ZERO)) extents.addPlain(cluster, host);
 }
 
-async function readHead(
-  { extents }: Pick<Qcow2Map, 'extents'>,
-  readAt: ReadAt,
-  headBytes: number,
-  clusterSize: number,
-): Promise<Uint8Array> {
+async function readHead(extents: Qcow2Extents, readAt: ReadAt, headBytes: number): Promise<Uint8Array> {
   const head = Buffer.alloc(headBytes);
-  for (const extent of extents.filter(({ guest }) => guest < headBytes)) {
-    const wanted = Math.min(
-      extent.hostLength,
-      extent.coding === 'plain' ? headBytes - extent.guest : extent.hostLength,
-    );
-    const stored = await readAt(extent.host, wanted);
-    const raw = extent.coding === 'plain' ? stored : decompressCluster(stored, extent.coding, clusterSize);
-    raw.copy(head, extent.guest, 0, Math.min(raw.length, extent.length));
+  for (const { host, hostLength, guest, length, coding } of extents.byGuest()) {
+    if (guest >= headBytes) break;
+    const wanted = coding === 'plain' ? Math.min(hostLength, headBytes - guest) : hostLength;
+    const stored = await readAt(host, wanted);
+    const raw = coding === 'plain' ? stored : decompressCluster(stored, coding, extents.facts.clusterSize);
+    raw.copy(head, guest, 0, Math.min(raw.length, length));
   }
   return head;
 }

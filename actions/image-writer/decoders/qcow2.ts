@@ -2,7 +2,8 @@ import { KindlingError } from '../../../protocol/error.ts';
 import type { BlockOutput } from '../stream/block-output.ts';
 import type { RingReader } from '../stream/ring.ts';
 import { type Decoder, INPUT_PIECE } from './decoder.ts';
-import type { Extent, Qcow2Map } from './qcow2-map.ts';
+import { type Extent, Qcow2Extents } from './qcow2-extents.ts';
+import type { Qcow2Map } from './qcow2-map.ts';
 import { createUnpackCluster } from './unpack-cluster.ts';
 
 const MAX_CLUSTER_BYTES = 2 * 1024 * 1024;
@@ -13,28 +14,29 @@ const WINDOW_BYTES = 8 * 1024 * 1024;
 export function qcow2Decoder(map: Qcow2Map): Decoder {
   return async (input, output) => {
     await output.openGate(Buffer.from(map.head));
-    zeroGaps(map, output);
+    const { virtualSize } = map.facts;
+    const extents = new Qcow2Extents(map.extents.memory, map.extents.count, map.facts);
+    zeroGaps(extents, virtualSize, output);
     const file = new FileWindow(input);
     using unpack = createUnpackCluster(MAX_CLUSTER_BYTES);
-    for (const extent of map.extents) {
+    for (const extent of extents.byHost()) {
       if (extent.coding === 'plain') await copyPlain(file, extent, output);
       else await place(output, extent.guest, unpack(file.read(extent), extent.coding), extent.length);
     }
     await output.commit();
     file.drain();
-    output.position = map.virtualSize;
+    output.position = virtualSize;
   };
 }
 
 /** Everything no cluster covers reads as zeros. */
-function zeroGaps(map: Qcow2Map, output: BlockOutput): void {
-  const byGuest = [...map.extents].sort((a, b) => a.guest - b.guest);
+function zeroGaps(extents: Qcow2Extents, virtualSize: number, output: BlockOutput): void {
   let end = 0;
-  for (const { guest, length } of byGuest) {
+  for (const { guest, length } of extents.covered()) {
     if (guest > end) output.commitZeros(end, guest - end);
-    end = Math.max(end, guest + length);
+    end = guest + length;
   }
-  if (end < map.virtualSize) output.commitZeros(end, map.virtualSize - end);
+  if (end < virtualSize) output.commitZeros(end, virtualSize - end);
 }
 
 async function copyPlain(file: FileWindow, extent: Extent, output: BlockOutput): Promise<void> {
