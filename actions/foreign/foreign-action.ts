@@ -102,6 +102,7 @@ async function pull(image: string, root: string, context: ActionContext): Promis
     password: settings.password,
     bases: basesFor(reference.registry, settings),
     mayLogIn: (base) => mayLogIn(base, reference.registry, settings),
+    proxies: settings.proxies,
     signal: context.signal,
   });
   const manifest = await registry.manifest();

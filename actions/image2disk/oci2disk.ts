@@ -4,6 +4,7 @@ import { parseImageReference } from '../registry/image-reference.ts';
 import { type Manifest, Registry } from '../registry/registry.ts';
 import { basesFor, readRegistrySettings } from '../registry/registry-settings.ts';
 import { IMAGE_PARAMETERS } from './image-parameters.ts';
+import { proxiesOf } from './write-request.ts';
 import { writeToTarget } from './write-to-target.ts';
 
 export const oci2disk = defineAction({
@@ -43,6 +44,7 @@ export const oci2disk = defineAction({
       ca: pem === undefined || pem.includes('-----BEGIN') ? pem : Buffer.from(pem, 'base64').toString(),
       skipVerify: variables.SKIP_VERIFY,
       signal: context.signal,
+      proxies: proxiesOf(variables),
     });
     const layer = imageLayer(await registry.manifest());
     const { url, access } = registry.blobAddress(layer);

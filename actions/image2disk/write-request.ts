@@ -1,6 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
 import { KindlingError } from '../../protocol/error.ts';
+import type { Proxies } from '../image-writer/http/proxy.ts';
 import type {
   ChunkOptions,
   ExpectedImage,
@@ -53,6 +54,18 @@ function transportFor(variables: ImageVariables): Transport {
     bearerToken: variables.KINDLING_BEARER_TOKEN,
     credentialOrigins: originsOf(variables.KINDLING_BEARER_ORIGINS),
     caCertificates: TLS_CA_CERT === undefined ? undefined : decodeCertificates(TLS_CA_CERT),
+    ...proxiesOf(variables),
+  });
+}
+
+/** The large letters win, as the reference has it. */
+export function proxiesOf(
+  variables: Pick<
+    ImageVariables,
+    'HTTP_PROXY' | 'HTTPS_PROXY' | 'NO_PROXY' | 'http_proxy' | 'https_proxy' | 'no_proxy'
+  >,
+): Proxies {
+  return given({
     httpProxy: variables.HTTP_PROXY ?? variables.http_proxy,
     httpsProxy: variables.HTTPS_PROXY ?? variables.https_proxy,
     noProxy: variables.NO_PROXY ?? variables.no_proxy,

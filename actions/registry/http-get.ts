@@ -1,6 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import { KindlingError } from '../../protocol/error.ts';
+import { type Proxies, proxyFor } from '../image-writer/http/proxy.ts';
 
 export interface GetOptions {
   headers?: Record<string, string>;
@@ -8,6 +9,7 @@ export interface GetOptions {
   ca?: string | undefined;
   skipVerify?: boolean;
   signal?: AbortSignal;
+  proxies?: Proxies | undefined;
 }
 
 const MOST_REDIRECTS = 5;
@@ -28,11 +30,17 @@ export async function httpGet(url: URL, options: GetOptions, redirects = 0): Pro
   return httpGet(next, next.origin === url.origin ? options : { ...options, headers: rest }, redirects + 1);
 }
 
-function once(url: URL, { headers = {}, ca, skipVerify, signal }: GetOptions): Promise<http.IncomingMessage> {
+function once(
+  url: URL,
+  { headers = {}, ca, skipVerify, signal, proxies = {} }: GetOptions,
+): Promise<http.IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>();
-  const request = (url.protocol === 'https:' ? https : http).get(
+  const scheme = url.protocol === 'https:' ? https : http;
+  const proxy = proxyFor(url, proxies)?.href;
+  const request = scheme.get(
     url,
     {
+      ...(proxy ? { agent: new scheme.Agent({ proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy } }) } : {}),
       headers,
       ...(ca ? { ca } : {}),
       ...(skipVerify ? { rejectUnauthorized: false } : {}),

@@ -1,3 +1,5 @@
+import type { Proxies } from '../image-writer/http/proxy.ts';
+
 /** What a site says about registries; the agent passes it to its actions in these variables of the process. */
 export interface RegistrySettings {
   /** For images without a registry in their name. */
@@ -8,6 +10,8 @@ export interface RegistrySettings {
   insecure: readonly string[];
   /** `registry=mirror` or a mirror for all; the first that fits and answers is taken, the registry itself comes last. */
   mirrors: readonly { registry: string | undefined; mirror: string }[];
+  /** As the agent passes them on to programs, in small letters. */
+  proxies: Proxies;
 }
 
 /** The names of the variables, by setting. */
@@ -20,6 +24,7 @@ export const REGISTRY_VARIABLES = {
 } as const;
 
 export function readRegistrySettings(environment: NodeJS.ProcessEnv = process.env): RegistrySettings {
+  const { http_proxy: httpProxy, https_proxy: httpsProxy, no_proxy: noProxy } = environment;
   const list = (text: string | undefined) => (text ?? '').split(/[\s,]+/).filter(Boolean);
   return {
     defaultRegistry: environment[REGISTRY_VARIABLES.defaultRegistry] || undefined,
@@ -32,6 +37,11 @@ export function readRegistrySettings(environment: NodeJS.ProcessEnv = process.en
         ? { registry: undefined, mirror: first }
         : { registry: first, mirror: second };
     }),
+    proxies: {
+      ...(httpProxy ? { httpProxy } : {}),
+      ...(httpsProxy ? { httpsProxy } : {}),
+      ...(noProxy ? { noProxy } : {}),
+    },
   };
 }
 

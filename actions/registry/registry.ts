@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import { KindlingError } from '../../protocol/error.ts';
+import type { Proxies } from '../image-writer/http/proxy.ts';
 import { httpGet } from './http-get.ts';
 import type { ImageReference } from './image-reference.ts';
 import { basesFor } from './registry-settings.ts';
@@ -14,6 +15,7 @@ export interface RegistryOptions {
   ca?: string | undefined;
   skipVerify?: boolean;
   signal?: AbortSignal;
+  proxies?: Proxies;
   /** Where to ask, in order (registry-settings.ts); without it the registry itself. */
   bases?: readonly string[];
   /** Whether user and password may be sent to this one of them; without it to all. */

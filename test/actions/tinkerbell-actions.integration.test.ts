@@ -20,6 +20,7 @@ import { installKernel } from '../../actions/ubuntu/kernel.ts';
 import { machine } from '../../agent/machine.ts';
 import { run } from '../../agent/system/run.ts';
 import { readPartitionTable } from '../../protocol/partition-table/read.ts';
+import { startConnectProxy } from '../wire/reference/connect-proxy.ts';
 import { disk as diskFixture } from './disks/disk-fixture.ts';
 import { ext4Disk, type LoopDisk, loopDisk, withMounted } from './loop-disk.ts';
 import { withPowerCutAt } from './power-cut.ts';
@@ -521,6 +522,26 @@ describe('oci2disk', () => {
       );
     expect(await run('false')).toMatchObject({ status: 'failed' });
     expect(await run('true')).toMatchObject({ status: 'success' });
+  });
+
+  it('asks the registry and fetches the image through HTTPS_PROXY', async () => {
+    await using loop = await loopDisk(16 << 20);
+    const { key, cert } = await makeCertificate('registry.test');
+    using registry = await testRegistry({
+      layers: [gzipSync(image)],
+      tls: { key, cert, address: 'registry.test' },
+    });
+    const proxy = await startConnectProxy();
+    const variables = { DEST_DISK: loop.device, IMG_URL: registry.image, TLS_CA_CERT: cert };
+    expect(await act('oci2disk', { ...variables, HTTPS_PROXY: proxy.url })).toMatchObject({
+      status: 'success',
+    });
+    expect((await readFile(loop.file)).subarray(0, image.length).equals(image)).toBe(true);
+    expect(await act('oci2disk', { ...variables, HTTPS_PROXY: 'ftp://proxy' })).toMatchObject({
+      status: 'failed',
+      error: { code: 'KND_USAGE' },
+    });
+    await proxy.close();
   });
 
   it('a layer that is not what its digest says leaves nothing bootable', async () => {

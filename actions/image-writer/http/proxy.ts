@@ -2,8 +2,10 @@ import { KindlingError } from '../../../protocol/error.ts';
 import { isReachedDirectly } from '../../../protocol/no-proxy.ts';
 import type { Transport } from '../interface.ts';
 
+export type Proxies = Pick<Transport, 'httpProxy' | 'httpsProxy' | 'noProxy'>;
+
 /** The proxy to use for an address, by the rules of HTTP_PROXY, HTTPS_PROXY and NO_PROXY. */
-export function proxyFor(url: URL, transport: Transport): URL | undefined {
+export function proxyFor(url: URL, transport: Proxies): URL | undefined {
   const isTls = url.protocol === 'https:';
   const proxy = isTls ? transport.httpsProxy : transport.httpProxy;
   const host = url.hostname.replace(/^\[|\]$/g, '');

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { actionForImage } from '../../../actions/catalog.ts';
 import { type RunActionContext, runAction } from '../../../actions/run-action.ts';
 import type { ActionEvent } from '../../../protocol/action-events.ts';
+import { startConnectProxy } from '../../wire/reference/connect-proxy.ts';
 import { removeFolder, startTestAgent } from '../../wire/reference/test-agent.ts';
 import { makeCertificate } from '../registry/test-certificate.ts';
 import { type TestLayer, testRegistry } from '../registry/test-registry.ts';
@@ -206,6 +207,33 @@ describe('an image that is no action of ours', () => {
     expect(trusted.lines).toContain('from the mirror');
     const untrusted = await pulled({ KINDLING_REGISTRY_MIRRORS: mirrors });
     expect(untrusted.outcome).toMatchObject({ status: 'failed', error: { code: 'KND_REGISTRY' } });
+  });
+
+  it('comes through the proxy of the agent’s settings, or without it where no_proxy says so', async () => {
+    const { key, cert } = await makeCertificate('registry.test');
+    using registry = await testRegistry({
+      layers: [busyboxLayer()],
+      config: { Cmd: ['/bin/echo', 'from behind the proxy'] },
+      tls: { key, cert, address: 'registry.test' },
+    });
+    const caFile = path.join(stateDirectory, 'proxied-ca.pem');
+    await writeFile(caFile, cert);
+    const proxy = await startConnectProxy();
+    const pulled = (processEnvironment: Record<string, string>) =>
+      runImage(
+        registry.image,
+        {},
+        { processEnvironment: { KINDLING_CA_FILE: caFile, ...processEnvironment } },
+      );
+    const { outcome, lines } = await pulled({ https_proxy: proxy.url });
+    expect(outcome).toEqual(expect.objectContaining({ status: 'success' }));
+    expect(lines).toContain('from behind the proxy');
+    expect(new Set(proxy.tunnels.map(({ target }) => target))).toEqual(new Set([registry.host]));
+    const before = proxy.tunnels.length;
+    const direct = await pulled({ https_proxy: proxy.url, no_proxy: '.test' });
+    expect(direct.outcome).toMatchObject({ status: 'failed', error: { code: 'KND_REGISTRY' } });
+    expect(proxy.tunnels).toHaveLength(before);
+    await proxy.close();
   });
 
   it('of another registry than the site’s is not given the site’s password', async () => {
