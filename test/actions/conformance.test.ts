@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CATALOG } from '../../actions/catalog.ts';
@@ -138,4 +138,19 @@ describe.each(CATALOG.map(({ name }) => name))('%s', (name) => {
 it('the table names no action that is gone', () => {
   const known = new Set(CATALOG.map(({ name }) => name));
   expect(Object.keys(TESTS).filter((name) => !known.has(name))).toEqual([]);
+});
+
+/** Tables over all actions name every variable, or none: they are no evidence for one of them. */
+const TABLES = /(contracts|parameters|conformance|reference-page)\.test\.ts$/;
+const otherTests = globSync('**/*.test.ts', { cwd: path.join(import.meta.dirname, '..') })
+  .filter((file) => !TABLES.test(file))
+  .map((file) => readFileSync(path.join(import.meta.dirname, '..', file), 'utf8'));
+
+it('every variable of every action is used in a test of its own', () => {
+  const unused = CATALOG.flatMap(({ name, parameters }) =>
+    Object.keys(parameters)
+      .filter((variable) => !otherTests.some((text) => new RegExp(`\\b${variable}\\b`).test(text)))
+      .map((variable) => `${name}: ${variable}`),
+  );
+  expect(unused).toEqual([]);
 });
