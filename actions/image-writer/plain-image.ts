@@ -5,7 +5,7 @@ import type { ErrorCode } from '../../protocol/error-codes.ts';
 import type { Decoding } from './decoders/choose-decoder.ts';
 import { lzmaLibrary } from './decoders/lzma-library.ts';
 import { loadQcow2Map } from './decoders/qcow2-map.ts';
-import { Download, type DownloadFacts, nameDownloadError } from './download.ts';
+import { Download, type DownloadFacts, isWorthAsking, nameDownloadError } from './download.ts';
 import { fromReport } from './error-report.ts';
 import { ExternalDecompressor } from './external-decompressor.ts';
 import {
@@ -22,6 +22,7 @@ import { checkFormat, SNIFF_LENGTH, sniffFormat } from './formats.ts';
 import { getSmall, redact } from './http/get.ts';
 import type { ImageFormat, WriteImageContext, WriteImageRequest, WriteImageResult } from './interface.ts';
 import { closingLine, findBottleneck, ProgressReporter, type ProgressSample } from './progress.ts';
+import { DEFAULT_WINDOW_MS, RetryPause } from './retry-pause.ts';
 import { checkSignature, fetchSignature } from './signature.ts';
 import { GATE_BYTES, HEAD_BYTES } from './stream/block-output.ts';
 import { createRingMemory, RingWriter } from './stream/ring.ts';
@@ -30,8 +31,6 @@ import type { Target } from './target/target.ts';
 
 /** Every 16th block of 4 MiB is read back when a sample is asked for. */
 const SAMPLE_EVERY = 16;
-/** The tables of a qcow2 file are read by small requests of their own, each tried so often. */
-const TABLE_READ_ATTEMPTS = 5;
 
 /** One write of one plain image: fetch → hash → decompress → lay out → write, each stage where it is fastest. */
 export class PlainImageWrite {
@@ -235,12 +234,20 @@ export class PlainImageWrite {
       headers: { range: `bytes=${position}-${end}` },
       signal: this.#abort.signal,
     };
-    for (let attempt = 1; ; attempt += 1) {
+    const { retry = {} } = this.#request;
+    const windowMs = retry.isEnabled === false ? 0 : (retry.windowMs ?? DEFAULT_WINDOW_MS);
+    const startedAt = performance.now();
+    const pause = new RetryPause();
+    for (;;) {
       try {
         return (await getSmall(source, options, length)) ?? Buffer.alloc(0);
       } catch (thrown) {
+        options.signal.throwIfAborted();
         const error = nameDownloadError(thrown, source);
-        if (!error.retryable || attempt === TABLE_READ_ATTEMPTS) throw error;
+        const isLate = performance.now() - startedAt + pause.ms > windowMs;
+        if (!isWorthAsking(error) || isLate) throw error;
+        this.#context.log?.('warn', `tables of the qcow2 image: ${error.message}; trying again`);
+        await pause.wait(options.signal);
       }
     }
   }

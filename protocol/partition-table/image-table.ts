@@ -1,4 +1,5 @@
 import { HEADER, MBR, MBR_SIGNATURE, PROTECTIVE_TYPE, primaryHeader } from './gpt-fields.ts';
+import { isBootSectorOfFileSystem } from './mbr-read.ts';
 
 /** What the first MiB of an image says about the disk it was made for. */
 export interface ImageTable {
@@ -17,7 +18,8 @@ export function readImageTable(head: Buffer, preferred: number): ImageTable | un
       return { kind: 'gpt', sectorSize, neededBytes: (lastLba + 1) * sectorSize };
     }
   }
-  if (head.length < 512 || head.readUInt16LE(MBR.signature) !== MBR_SIGNATURE) return readIsoVolume(head);
+  const hasMbr = head.length >= 512 && head.readUInt16LE(MBR.signature) === MBR_SIGNATURE;
+  if (!hasMbr || isBootSectorOfFileSystem(head)) return readIsoVolume(head);
   const ends = [0, 1, 2, 3].map((i) => {
     const at = MBR.entry + i * 16;
     const isUsed = head[at + MBR.type] !== 0 && head[at + MBR.type] !== PROTECTIVE_TYPE;

@@ -81,7 +81,7 @@ function readEntries(sector: Buffer): MbrEntry[] | undefined {
 }
 
 /** FAT and NTFS boot sectors end in 0xaa55 too; what looks like a partition entry there is boot code. */
-function isBootSectorOfFileSystem(sector: Buffer): boolean {
+export function isBootSectorOfFileSystem(sector: Buffer): boolean {
   const name = sector.subarray(3, 11).toString('latin1');
   const isFat = [0x36, 0x52].some((at) => sector.subarray(at, at + 3).toString('latin1') === 'FAT');
   return isFat || name === 'NTFS    ' || name === 'EXFAT   ' || name === '-FVE-FS-';

@@ -659,6 +659,24 @@ describe.concurrent('the way to the image', () => {
     expect(error?.code).toBe(code);
   });
 
+  test('the tables of a qcow2 image are asked for within the retry window, like the image', async () => {
+    let refusals = 5;
+    const { disk, error } = await write(
+      {
+        bytes: fileOf('qcow2'),
+        handle: (request, response) => {
+          if (request.headers.range === undefined || refusals === 0) return false;
+          refusals -= 1;
+          response.writeHead(503).end('restarting');
+          return true;
+        },
+      },
+      { retry: { windowMs: 60_000 } },
+    );
+    expect(error).toBeUndefined();
+    expect(disk.equals(RAW)).toBe(true);
+  });
+
   test.each([404, 410, 403, 401])(
     'an image that comes after a %s, within the retry window, is written',
     async (status) => {

@@ -48,3 +48,13 @@ test('an MBR says how far its last partition goes', () => {
   head.writeUInt32LE(4096, 446 + 12);
   expect(readImageTable(head, 512)).toEqual({ kind: 'mbr', sectorSize: 512, neededBytes: 6144 * 512 });
 });
+
+test('what looks like entries in the boot sector of a file system is boot code, and asks for no disk of any size', () => {
+  const head = Buffer.alloc(MIB);
+  head.fill(0x72, 440, 510);
+  head.writeUInt16LE(0xaa55, 510);
+  head.write('NTFS    ', 3);
+  expect(readImageTable(head, 512)).toBeUndefined();
+  head.fill(0, 3, 11).write('FAT32   ', 0x52);
+  expect(readImageTable(head, 512)).toBeUndefined();
+});
