@@ -32,15 +32,10 @@ export class NvmeTcpTarget implements AsyncDisposable {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Every connection breaks; the host may come back at once. */
-  dropConnections(): void {
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  /** The drives lose their power: what is on them stays, and so does how far a sanitize had come. */
+  /** The drives lose their power: every connection breaks. What is on them stays, and so does how far a sanitize had come. */
   powerOff(): void {
     this.#isOff = true;
-    this.dropConnections();
+    for (const socket of this.#sockets) socket.destroy();
   }
 
   powerOn(): void {
@@ -48,7 +43,7 @@ export class NvmeTcpTarget implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.dropConnections();
+    for (const socket of this.#sockets) socket.destroy();
     this.#server.close();
     await once(this.#server, 'close');
   }

@@ -191,7 +191,9 @@ describe('NVMe drives that sanitize themselves', () => {
       `${eraseLine('nvme-sanitize', 'network, serial=TWOPORTS')} > /tmp/events & echo $! > /tmp/pid`,
     );
     await vi.waitFor(() => expect(drive.isSanitizing).toBe(true), WAIT);
-    nvmeTarget.dropConnections();
+    nvmeTarget.powerOff();
+    await done(`until grep -q 'does not answer' /tmp/events; do sleep 0.2; done`);
+    nvmeTarget.powerOn();
     drive.progress = 0.5;
     await done(`until grep -q '"percent":50' /tmp/events; do sleep 0.2; done; kill -9 $(cat /tmp/pid)`);
 
