@@ -145,13 +145,13 @@ describe('NVMe drives that sanitize themselves', () => {
       expect(signed && isGenuine(signed)).toBe(true);
       expect(drive.memory.includes(SECRET)).toBe(false);
     }
-    expect(error).toMatchObject({
-      error: expect.objectContaining({
-        message: expect.stringMatching(
-          /3 of 6 disks.*does not support Sanitize.*says its sanitize failed.*old data can still be read/,
-        ),
-      }),
-    });
+    for (const text of [
+      '3 of 6 disks were not erased',
+      'does not support Sanitize',
+      'says its sanitize failed',
+      'old data can still be read',
+    ])
+      expect(error?.error.message).toContain(text);
     for (const { serial } of [nvme.unable, nvme.failing, nvme.lying])
       expect(certificateOf(serial)).toBeUndefined();
     expect(nvme.unable.memory.includes(SECRET)).toBe(true);
@@ -231,13 +231,15 @@ describe('ATA disks that erase themselves', () => {
       expect(certificateOf(drive.serial)?.certificate).toMatchObject({ nistClass: 'clear', isProved: true });
       expect(drive.memory.includes(SECRET)).toBe(false);
     }
-    expect(error).toMatchObject({
-      error: expect.objectContaining({
-        message: expect.stringMatching(
-          /4 of 6 disks.*the firmware froze.*suspend and resume.*password that Kindling does not know.*did not carry out its secure erase.*old data can still be read/,
-        ),
-      }),
-    });
+    // In any order: the kernel names the disks of one bus as they answer.
+    for (const text of [
+      '4 of 6 disks were not erased',
+      'the firmware froze its security state; suspend and resume, or hot-plug the disk',
+      'locked with a password that Kindling does not know',
+      'did not carry out its secure erase',
+      'old data can still be read',
+    ])
+      expect(error?.error.message).toContain(text);
     // None is left with our password; the one with somebody else's keeps that.
     const withPassword = Object.values(ata).filter(({ hasPassword }) => hasPassword);
     expect(withPassword.map(({ serial }) => serial)).toEqual(['ATA-LOCKED']);
