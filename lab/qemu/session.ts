@@ -1,7 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
+import { closeSync } from 'node:fs';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { KindlingError } from '../../protocol/error.ts';
 import { SerialConsole } from './console.ts';
+import { openPipe } from './pipe.ts';
 import { startGuarded } from './processes.ts';
 import { Qmp } from './qmp.ts';
 
@@ -25,14 +27,17 @@ interface SessionOptions {
 
 /** Starts QEMU with its console on stdin and stdout, its control channel on descriptor 3, the second serial port on 4. */
 export function startSession([program = '', ...args]: readonly string[], options: SessionOptions): Session {
-  const qemu = startGuarded(program, args, { stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'] });
-  const [stdin, stdout, stderr, qmp, serial] = qemu.stdio as [Writable, Readable, Readable, Duplex, Duplex];
+  const { output, writeEnd } = openPipe();
+  const qemu = startGuarded(program, args, { stdio: ['pipe', writeEnd, 'pipe', 'pipe', 'pipe'] });
+  closeSync(writeEnd);
+  const [stdin, , stderr, qmp, serial] = qemu.stdio as [Writable, null, Readable, Duplex, Duplex];
   const closed = Promise.withResolvers<void>();
+  const heardAll = new Promise<void>((resolve) => output.once('close', resolve));
   let said = '';
   const session: Session = {
     qemu,
     qmp: new Qmp(qmp, options.onEvent),
-    console: connect(stdin, stdout, options.elapsedMs),
+    console: connect(stdin, output, options.elapsedMs),
     secondConsole: options.hasSecondSerial ? connect(serial, serial, options.elapsedMs) : undefined,
     stderr: () => said.trim(),
     closed: closed.promise,
@@ -40,7 +45,8 @@ export function startSession([program = '', ...args]: readonly string[], options
   stderr.setEncoding('utf8').on('data', (text: string) => {
     said += text;
   });
-  qemu.on('close', (exitCode, signal) => {
+  qemu.on('close', async (exitCode, signal) => {
+    await heardAll;
     const how = signal ? `was killed (${signal})` : `ended with exit code ${exitCode}`;
     const reason = `QEMU ${how}${said ? `: ${said.trim()}` : ''}`;
     session.console.end(reason);
