@@ -31,7 +31,7 @@ const HOOKS = [
   ': > "$1/etc/machine-id"; rm -f "$1/var/lib/dbus/machine-id"',
   // Only what the hooks ask for, quickly packed: the initramfs is made again on a machine without acceleration. NVMe, ext4 and the TPM are built in.
   'printf "MODULES=list\\nCOMPRESS=zstd\\nCOMPRESSLEVEL=1\\n" > "$1/etc/initramfs-tools/conf.d/small"; chroot "$1" update-initramfs -u -k all',
-  // The boot menu, too: without what looks for Xen, other systems and the firmware's own menu, and without colours.
+  // The boot menu, too: without what looks for Xen, other systems and the firmware's own menu, without colours, and with one entry.
   'cd "$1/etc/grub.d"; chmod -x 05_debian_theme 20_linux_xen 30_os-prober 30_uefi-firmware',
   // The whole root travels through the encryption, there and back: what it never reads stays out of it.
   'cd "$1"/usr/lib/modules/*/kernel; rm -rf net sound virt; find drivers fs -mindepth 1 -maxdepth 1 ! -name md ! -name char ! -name virtio ! -name fat ! -name nls ! -name efivarfs ! -name autofs -exec rm -rf {} +; chroot "$1" depmod "$(ls "$1/lib/modules")"',
@@ -43,8 +43,16 @@ const HOOKS = [
  * Programs that the scripts of initramfs-tools start by the hundred. Without acceleration the start is all that counts, and that of a busybox without
  * libraries is the cheapest; others are called with options that only GNU's have.
  */
-const STARTED_OFTEN = ['basename', 'dirname', 'mkdir', 'readlink', 'sed'];
-const BUSYBOX_HOOK = 'usr/share/initramfs-tools/hooks/zz-busybox';
+const STARTED_OFTEN = ['basename', 'cp', 'dirname', 'mkdir', 'readlink', 'sed'];
+const SCRIPTS = 'usr/share/initramfs-tools';
+/** realpath -s and -ms of every file that goes into the initramfs, without starting a program for it. */
+const REALPATH = `realpath() {
+	case "$2" in *..* | */./*) command realpath "$@"; return ;; esac
+	local path="$2"
+	while [ "$path" != "\${path#*//}" ]; do path="\${path%%//*}/\${path#*//}"; done
+	echo "$path"
+}
+`;
 
 /** In what the cloud images of Ubuntu's releases differ: 24.04 has /boot on a partition of its own. */
 interface Release {
@@ -94,7 +102,7 @@ async function build(target: string, rootTar: string, release: Release): Promise
       '',
     ].join('\n'),
     'etc/default/grub':
-      'GRUB_TIMEOUT=0\nGRUB_DISTRIBUTOR=Debian\nGRUB_TERMINAL=console\nGRUB_CMDLINE_LINUX="console=tty0 console=ttyS0 panic=10 no_timer_check mitigations=off apparmor=0 audit=0"\n',
+      'GRUB_TIMEOUT=0\nGRUB_DISABLE_RECOVERY=true\nGRUB_DISABLE_SUBMENU=y\nGRUB_DISTRIBUTOR=Debian\nGRUB_TERMINAL=console\nGRUB_CMDLINE_LINUX="console=tty0 console=ttyS0 panic=10 no_timer_check mitigations=off apparmor=0 audit=0"\n',
     // Ubuntu's cloud images start without an initramfs, by the GUID of the root's partition.
     'etc/default/grub.d/40-force-partuuid.cfg': 'GRUB_FORCE_PARTUUID=6b696e64-6c69-6e67-8000-000000000001\n',
   });
@@ -119,9 +127,14 @@ async function lightenScripts(root: string): Promise<void> {
     else await symlink('busybox', program);
   }
   await dateFiles([...programs, join(root, 'usr/bin')]);
-  const hook = await readFile(join(root, BUSYBOX_HOOK), 'utf8');
+  const script = (name: string) => readFile(join(root, SCRIPTS, name), 'utf8');
+  const busyboxHook = await script('hooks/zz-busybox');
   const links = '"$DESTDIR/bin/busybox" --install "$DESTDIR/bin" 2>/dev/null'; // all at once, not one ln after the other
-  await fillRoot(root, { [BUSYBOX_HOOK]: `${hook.slice(0, hook.indexOf('for alias in'))}${links}\n` });
+  await fillRoot(root, {
+    [`${SCRIPTS}/hooks/zz-busybox`]: `${busyboxHook.slice(0, busyboxHook.indexOf('for alias in'))}${links}\n`,
+    [`${SCRIPTS}/hooks/kmod`]: (await script('hooks/kmod')).replaceAll('cp -aZ', 'cp -af'), // -Z is for SELinux
+    [`${SCRIPTS}/hook-functions`]: `${await script('hook-functions')}\n${REALPATH}`,
+  });
 }
 
 async function systemPartition(
