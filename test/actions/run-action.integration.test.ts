@@ -67,9 +67,15 @@ describe('writefile', () => {
 
   it('finds the root partition of a whole disk that is named', async () => {
     await using whole = await loopDisk(32 << 20);
-    const root = `${whole.device}p2`;
     await execa('sfdisk', ['-q', whole.device], { input: 'label: gpt\n,4M\n,\n' });
     await execa('partx', ['-u', whole.device]);
+    // the kernel keeps what it was told of partitions, also for the next file behind the same loop device
+    await using _ = {
+      async [Symbol.asyncDispose]() {
+        await execa('partx', ['-d', whole.device]);
+      },
+    };
+    const root = `${whole.device}p2`;
     await execa('mke2fs', ['-q', '-t', 'ext4', '-L', 'rootfs', root]);
     const variables = { DEST_PATH: '/etc/where', CONTENTS: 'disk $DEST_DISK partition $ID' };
     const outcome = await act('writefile', { ...variables, DEST_DISK: whole.device });
