@@ -36,8 +36,9 @@ export async function performAction(request: PerformRequest): Promise<ActionResu
     const log: ActionContext['log'] = (level, message, fields) =>
       emit({ type: 'log', level, message, ...(fields ? { fields } : {}) });
     if (isWaitdaemon(image)) throw new KindlingError('KND_ACTION_VARIABLES', 'waitdaemon: IMAGE is required');
-    const action = actionForImage(image) ?? foreignAction(image, request.container ?? {});
-    const meant = actionForImage(image) ? undefined : closestActionName(image);
+    const native = actionForImage(image);
+    const action = native ?? foreignAction(image, request.container ?? {});
+    const meant = native ? undefined : closestActionName(image);
     if (meant) log('warn', `${image} is no action of ours but a container image; did you mean ${meant}?`);
     const { values, unknown } = parseVariables(action.name, action.parameters, variables);
     for (const { name, suggestion } of unknown) {

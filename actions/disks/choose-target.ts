@@ -1,7 +1,7 @@
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
 import { describeDisk } from './describe-disk.ts';
-import { type DiskSelector, parseDiskSelector } from './disk-selector.ts';
+import { asksForNetwork, type DiskSelector, parseDiskSelector } from './disk-selector.ts';
 
 /** What was asked for. Without a device and a selector the policy `emf` decides. */
 export interface DiskRequest {
@@ -128,7 +128,7 @@ export function whyNotByItself(disk: Disk, selector?: DiskSelector): string | un
   if (disk.isRemovable) return 'it is removable';
   // A USB-SATA bridge says «not removable»; the installer stick would be wiped (emf.md 4.0).
   if (disk.bus === 'usb') return 'it is attached by USB';
-  if (disk.network !== undefined && !selector?.asksForNetwork)
+  if (disk.network !== undefined && !(selector && asksForNetwork(selector)))
     return `it is a network disk (${disk.network}), which other machines may use`;
   return undefined;
 }

@@ -12,8 +12,6 @@ export interface DiskSelector {
   terms: SelectorTerm[];
   /** Without one, several matching disks are an error. */
   preference?: 'smallest' | 'largest';
-  /** It says `network`: without that no network disk is taken, whatever else fits. */
-  asksForNetwork: boolean;
 }
 
 const UNITS: Record<string, number> = {
@@ -51,14 +49,18 @@ const FIELDS: Record<string, (disk: Disk) => readonly (string | undefined)[]> = 
  *   size>=100G  size<2Ti   ssd  hdd  empty  !empty   network   and, where several fit: smallest | largest
  */
 export function parseDiskSelector(text: string): DiskSelector {
-  const selector: DiskSelector = { terms: [], asksForNetwork: false };
+  const selector: DiskSelector = { terms: [] };
   for (const word of splitTerms(text)) {
     if (word === 'smallest' || word === 'largest') selector.preference = word;
     else selector.terms.push(parseTerm(word));
-    if (word === 'network') selector.asksForNetwork = true;
   }
   if (selector.terms.length === 0 && !selector.preference) throw invalid(text, 'it is empty');
   return selector;
+}
+
+/** Whether it says `network`: without that no network disk is taken, whatever else fits. */
+export function asksForNetwork({ terms }: DiskSelector): boolean {
+  return terms.some(({ text }) => text === 'network');
 }
 
 function splitTerms(text: string): string[] {

@@ -20,8 +20,8 @@ export interface TargetFilesystem {
 }
 
 /**
- * The partition a variable names (or the root partition of the disk it names), else the root partition of the disk that the image was written to, else of the disk the policy picks. One that
- * fde_dmv has encrypted is opened, for as long as the action takes.
+ * The partition a variable names (or the root partition of the disk it names), else the root partition of the disk that the image was written to,
+ * else of the disk the policy picks. One that fde_dmv has encrypted is opened, for as long as the action takes.
  */
 export async function findTargetFilesystem(
   context: Pick<ActionContext, 'machine' | 'run' | 'resources'>,

@@ -1,6 +1,6 @@
 /** bzip2 has no specification; the format as its decompressors read it. Marks begin at any bit, members at whole bytes. */
 const BLOCK = 0x314159265359n;
-const END = 0x177245385090n;
+export const BZ2_END = 0x177245385090n;
 const MARK_BITS = 48;
 /** A mark, the CRC behind it, bits up to the next byte, and the first bytes of another member: «BZh9». */
 const LOOK_AHEAD = 15;
@@ -19,7 +19,7 @@ interface Candidate {
 
 const CANDIDATES = new Map<number, Candidate[]>();
 const IS_CANDIDATE = new Uint8Array(65_536);
-for (const mark of [BLOCK, END]) {
+for (const mark of [BLOCK, BZ2_END]) {
   for (let shift = 0; shift < 8; shift += 1) {
     const window = Buffer.alloc(8);
     window.writeBigUInt64BE(mark << BigInt(64 - MARK_BITS - shift));

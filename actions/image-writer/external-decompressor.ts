@@ -3,14 +3,13 @@ import { closeSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import type { Writable } from 'node:stream';
 import { KindlingError } from '../../protocol/error.ts';
-import { Bz2Members } from './bz2-members.ts';
+import { BZ2_END, Bz2Members } from './bz2-members.ts';
 import { type DecompressorInput, PipeInput, StreamInput } from './decompressor-input.ts';
 import { openPipe, type Pipe } from './pipe.ts';
 
 const TAIL_BYTES = 64;
 /** What xz says of damage, and never of an end that came too early. */
 const DAMAGE_BY_NAME = /Compressed data is corrupt|File format not recognized/;
-const BZ2_END = 0x177245385090n;
 
 /** Programs that decompress from standard input to standard output, best first. */
 const PROGRAMS: Record<'xz' | 'bz2', readonly { argv: readonly string[]; needs: RegExp; package: string }[]> =

@@ -1,5 +1,5 @@
-import { type ErrorReport, KindlingError } from '../../protocol/error.ts';
-import type { ErrorCode } from '../../protocol/error-codes.ts';
+import { type ErrorReport, KindlingError } from '../protocol/error.ts';
+import type { ErrorCode } from '../protocol/error-codes.ts';
 
 /** A worker's error, as the same kind of error on this side. */
 export function fromReport(report: ErrorReport): KindlingError {
