@@ -70,14 +70,16 @@ describe('full disk encryption', () => {
     await lab.machine.powerCut();
   });
 
-  it('after the power cut goes on where it was, with the same keys', { timeout: LONG }, async () => {
+  it('after the power cut goes on where it was, with the same keys', { timeout: LONG }, async (context) => {
     await lab.restart();
     expect(await lab.encrypt()).toMatchObject({
       exitCode: 0,
       output: expect.stringContaining('is encrypted'),
     });
     expect(await lab.run('ls /dev/mapper')).not.toMatch(/crypt|emt|ver_/);
+    // a second try of this test asks once more
     expect(lab.escrowed.length).toBeGreaterThanOrEqual(3);
+    if (!isSecondTry(context)) expect(lab.escrowed).toHaveLength(3);
     expect(new Set(lab.escrowed.map(({ keyId }) => keyId)).size).toBe(1);
     expect(lab.escrowed[0]?.disk.serial).toBe('SYSTEM1');
   });
