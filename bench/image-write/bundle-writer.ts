@@ -5,6 +5,7 @@ import type { WriteImageRequest } from '../../actions/image-writer/index.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const WORKERS = [
   'actions/image-writer/stream/stream.worker.ts',
+  'actions/image-writer/decoders/bz2/block.worker.ts',
   'actions/image-writer/chunks/chunk.worker.ts',
 ];
 
