@@ -10,15 +10,15 @@ const WORKERS = [
 ];
 
 /** In the executable a worker is JavaScript already; under its name in the sources Node would strip types from it first. */
-const readyWorkers: Plugin = {
+const readyWorkers = (folder: string): Plugin => ({
   name: 'ready-workers',
   setup: ({ onLoad }) => {
     onLoad({ filter: /agent\/system\/worker\.ts$/ }, () => ({
       contents: `import { Worker } from 'node:worker_threads';
-export const startWorker = (path, options) => new Worker(new URL(\`../../\${path}.cjs\`, import.meta.url), options);`,
+export const startWorker = (path, options) => new Worker(\`${folder}/\${path}.cjs\`, options);`,
     }));
   },
-};
+});
 
 /** The shell command that carries out a request. */
 export type Writer = (request: WriteImageRequest) => string;
@@ -33,15 +33,14 @@ export async function bundleWriter(folder: string): Promise<Writer> {
     platform: 'node',
     target: 'node26',
     logLevel: 'silent',
+    plugins: [readyWorkers(folder)],
   } as const;
-  // the same depth as in the repository, so that the program finds its workers
   const program = join(folder, 'bench/image-write/writer-program.mjs');
   await build({
     ...shared,
     entryPoints: [join(ROOT, 'bench/image-write/writer-program.ts')],
     outfile: program,
     format: 'esm',
-    plugins: [readyWorkers],
   });
   for (const worker of WORKERS) {
     await build({
