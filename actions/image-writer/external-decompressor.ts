@@ -105,8 +105,7 @@ export class ExternalDecompressor {
   #complaint(exitCode: number | null): KindlingError {
     const said = this.#stderr.trim().split('\n').at(-1) ?? '';
     // not every program tells the two apart: an end that does not look like one is a file cut off
-    const isTruncated =
-      this.#hasEnded && !endsProperly(this.#lastBytes) && !DAMAGE_BY_NAME.test(said);
+    const isTruncated = this.#hasEnded && !endsProperly(this.#lastBytes) && !DAMAGE_BY_NAME.test(said);
     return new KindlingError(
       isTruncated ? 'KND_IMAGE_TRUNCATED' : 'KND_IMAGE_CORRUPT',
       isTruncated

@@ -56,6 +56,12 @@ export class BlockQueue {
     job?.thread.release(job.slot);
   }
 
+  /** Waits for what nobody will take any more; the threads are free then. */
+  drain(): void {
+    for (const { thread, slot } of this.#jobs) thread.wait(slot);
+    while (this.#jobs.length > 0) this.release();
+  }
+
   #submitAhead(bit: number): void {
     const { marks } = this.#file;
     while (this.#jobs.length < this.#threads.length * SLOTS) {

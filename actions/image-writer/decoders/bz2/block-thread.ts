@@ -20,7 +20,13 @@ import {
   STATUS,
   TEXT_LENGTH,
 } from './layout.ts';
-import { createMachineMemory, type Machine, type MachineCode, type MachineMemory, startMachine } from './machine.ts';
+import {
+  createMachineMemory,
+  type Machine,
+  type MachineCode,
+  type MachineMemory,
+  startMachine,
+} from './machine.ts';
 
 /** A block takes milliseconds, on an emulated processor a second. */
 const PATIENCE_MS = 120_000;

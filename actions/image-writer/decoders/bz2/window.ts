@@ -1,5 +1,5 @@
 import type { RingReader } from '../../stream/ring.ts';
-import { type Mark, MarkFinder } from './marks.ts';
+import type { Mark, MarkFinder } from './marks.ts';
 
 const PIECE = 256 * 1024;
 const FIRST_SIZE = 4 * 1024 * 1024;
@@ -21,7 +21,7 @@ export class Window {
   lastMark: Mark | undefined;
   hasEnded = false;
 
-  constructor(input: RingReader, finder = new MarkFinder()) {
+  constructor(input: RingReader, finder: MarkFinder) {
     this.#input = input;
     this.#finder = finder;
   }

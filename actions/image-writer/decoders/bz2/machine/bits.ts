@@ -1,4 +1,4 @@
-import { NEEDS_MORE, OK, REVERSED_TOP } from '../layout';
+import { NEEDS_MORE, REVERSED_TOP } from '../layout';
 
 /** The next bits of the block, the first one on top; `count` of them are certain. */
 export let bits: u64 = 0;
@@ -17,6 +17,7 @@ export function openBits(input: u32, length: u32, firstBit: u32): void {
   for (; from + 16 <= end; from += 16) {
     const v = v128.load(from);
     to -= 16;
+    // biome-ignore format: one row
     v128.store(to, i8x16.shuffle(v, v, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
   }
   for (; from < end; from += 1) {
@@ -70,8 +71,4 @@ export function judge(status: i32): i32 {
 /** Has the input been left so far behind that a loop has to end? */
 export function isFarBehind(at: u32): bool {
   return at + 64 < last;
-}
-
-export function checkEnd(): i32 {
-  return judge(OK);
 }

@@ -1,5 +1,3 @@
-import { bits, bitsTaken, drop, judge, openBits, refill, take } from './bits';
-import { readCodes } from './codes';
 import {
   BLOCK_CRC,
   DAMAGED,
@@ -18,6 +16,8 @@ import {
   TEXT_LENGTH,
   TEXT_STRIDE,
 } from '../layout';
+import { bits, bitsTaken, drop, judge, openBits, refill, take } from './bits';
+import { readCodes } from './codes';
 import { byteCount, unpackSymbols } from './symbols';
 import { followRows, sortRows } from './transform';
 
@@ -83,7 +83,7 @@ function readSelectors(): i32 {
     drop(place + 1);
     const shift: u64 = place * 8;
     const table = (order >> shift) & 0xff;
-    const before = order & ((<u64>1 << shift) - 1);
+    const before = order & (((<u64>1) << shift) - 1);
     order = (((order >> shift) >> 8) << (shift + 8)) | (before << 8) | table;
     if (i < USEFUL_SELECTORS) store<u8>(SELECTORS + i, <u32>table);
   }

@@ -1,5 +1,5 @@
-import { bits, drop, judge, refill, take } from './bits';
 import { CODES, DAMAGED, LENGTHS, OK } from '../layout';
+import { bits, drop, judge, refill, take } from './bits';
 
 // One table of codes: a lookup by the next bits, and what is needed for longer codes.
 export const LOOKUP_BITS: u32 = 10;
@@ -52,7 +52,7 @@ function build(at: u32, symbols: u32): i32 {
     }
     store<u32>(at + LIMITS + length * 4, code);
   }
-  return OK;
+  return judge(OK);
 }
 
 function enter(at: u32, code: u32, entry: u32): void {

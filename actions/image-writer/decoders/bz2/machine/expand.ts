@@ -1,5 +1,5 @@
-import { addLongestRun, addToCrc, LONGEST_RUN, resetCrc } from './crc';
 import { OUT, OUT_BYTES, SLOT_WORDS, SLOT_WORDS_BYTES, TEXT, TEXT_LENGTH, TEXT_STRIDE } from '../layout';
+import { addLongestRun, addToCrc, LONGEST_RUN, resetCrc } from './crc';
 
 let from: u32 = 0;
 let textEnd: u32 = 0;

@@ -1,5 +1,5 @@
-import { prepareCrc } from './crc';
 import { DELETIONS, MOVES } from '../layout';
+import { prepareCrc } from './crc';
 
 export { decodeBlock } from './block';
 export { finalCrc } from './crc';

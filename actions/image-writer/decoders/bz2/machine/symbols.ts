@@ -1,6 +1,18 @@
+import {
+  BYTES,
+  CODES,
+  COUNTS,
+  DAMAGED,
+  DELETIONS,
+  LIST,
+  MAX_BLOCK,
+  MOVES,
+  NEEDS_MORE,
+  OK,
+  SELECTORS,
+} from '../layout';
 import { bits, count, isFarBehind, judge, leaveBits, next } from './bits';
 import { CODES_BYTES, END_OF_BLOCK, findLongCode, isNoCode, LONG_CODE, LOOKUP_BITS } from './codes';
-import { BYTES, CODES, COUNTS, DAMAGED, DELETIONS, LIST, MAX_BLOCK, MOVES, NEEDS_MORE, OK, SELECTORS } from '../layout';
 
 const GROUP: u32 = 50;
 /** Symbols below are runs, or move something within the first row of the list. */
@@ -8,6 +20,12 @@ const SHALLOW: u32 = 17;
 
 /** How many bytes the block has. */
 export let byteCount: u32 = 0;
+
+/** A row moved on by one byte; the last one of the row before comes in. */
+function shiftIn(before: v128, row: v128): v128 {
+  // biome-ignore format: one row
+  return i8x16.shuffle(before, row, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30);
+}
 
 /**
  * Codes → symbols → bytes. The first sixteen bytes of the move-to-front list are one vector, and one instruction moves any of them
@@ -34,7 +52,7 @@ export function unpackSymbols(selectors: u32): i32 {
       b |= load<u64>(from) >> n;
       from -= <u32>((63 - n) >> 3);
       n |= 56;
-      let entry: u32 = load<u16>(codes + (<u32>(b >> (64 - LOOKUP_BITS)) << 1));
+      let entry: u32 = load<u16>(codes + ((<u32>(b >> (64 - LOOKUP_BITS))) << 1));
       let symbol = entry >> 5;
       if (symbol >= SHALLOW) {
         if (symbol === LONG_CODE) {
@@ -61,11 +79,11 @@ export function unpackSymbols(selectors: u32): i32 {
           let moved = i8x16.relaxed_swizzle(v128.load(at), v128.load(DELETIONS + ((place & 15) << 4)));
           for (; at > LIST + 16; at -= 16) {
             const before = v128.load(at - 16);
-            v128.store(at, i8x16.shuffle(before, moved, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30));
+            v128.store(at, shiftIn(before, moved));
             moved = before;
           }
-          v128.store(at, i8x16.shuffle(row, moved, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30));
-          row = i8x16.shuffle(i8x16.splat(<u8>byte), row, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30);
+          v128.store(at, shiftIn(row, moved));
+          row = shiftIn(i8x16.splat(<u8>byte), row);
           store<u8>(to, byte);
           to += 1;
           weight = 1;
@@ -82,7 +100,7 @@ export function unpackSymbols(selectors: u32): i32 {
       row = i8x16.relaxed_swizzle(row, v128.load(MOVES + (symbol << 4)));
       const filler = i8x16.relaxed_swizzle(row, zero);
       v128.store(to, filler);
-      const counter = COUNTS + (<u32>i8x16.extract_lane_u(row, 0) << 2);
+      const counter = COUNTS + ((<u32>i8x16.extract_lane_u(row, 0)) << 2);
       store<u32>(counter, load<u32>(counter) + copies);
       if (copies > 16) {
         if (copies > MAX_BLOCK) {

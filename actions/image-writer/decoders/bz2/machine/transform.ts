@@ -1,4 +1,4 @@
-import { BYTES, COUNTS, LANES, LANE_STRIDE, ROWS, STARTS } from '../layout';
+import { BYTES, COUNTS, LANE_STRIDE, LANES, ROWS, STARTS } from '../layout';
 
 /** Bit 31 of a row says that a lane starts here; the rest is its number then, and the row itself is kept with the start. */
 const MARK: u32 = 0x8000_0000;
