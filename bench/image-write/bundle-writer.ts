@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { build, type Plugin } from 'esbuild';
+import { type BuildOptions, build, type Plugin } from 'esbuild';
 import type { WriteImageRequest } from '../../actions/image-writer/index.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -28,13 +28,13 @@ export type Writer = (request: WriteImageRequest) => string;
  * sixty sources one by one would be counted as writing an image.
  */
 export async function bundleWriter(folder: string): Promise<Writer> {
-  const shared = {
+  const shared: BuildOptions = {
     bundle: true,
     platform: 'node',
     target: 'node26',
     logLevel: 'silent',
     plugins: [readyWorkers(folder)],
-  } as const;
+  };
   const program = join(folder, 'bench/image-write/writer-program.mjs');
   await build({
     ...shared,

@@ -4,9 +4,9 @@ import { decodeFile } from './bz2/decode-file.ts';
 import { compileMachine } from './bz2/machine.ts';
 import type { Decoder } from './decoder.ts';
 
-/** A thread takes about 16 MB; more threads than these outrun every disk. */
-const MAX_THREADS = 8;
-const MEMORY_PER_THREAD = 96 * 1024 * 1024;
+/** A thread takes about 28 MB; more of them than these would be faster than the one thread that puts the blocks out. */
+const MAX_THREADS = 6;
+const MEMORY_PER_THREAD = 128 * 1024 * 1024;
 
 /** bzip2 by a decoder of our own, on all cores; its hot loops are WebAssembly (bz2/machine). */
 export const decodeBz2: Decoder = async (input, output) => {

@@ -48,12 +48,13 @@ export const COUNTS: u32 = 0x8400; // 256 words
 export const LENGTHS: u32 = 0x8800; // code lengths of one table
 export const LANES: u32 = 0x8a00; // what each lane of the transform is at
 export const STARTS: u32 = 0x9000; // start rows of the transform and their segments
-export const STARTS_END: u32 = 0xd000;
 export const CODES: u32 = 0x10000; // 6 tables of codes
 export const SELECTORS: u32 = 0x20000;
 
-/** The input back to front, so that one load gives eight bytes in the order of the bits. Below it room for reading too far. */
-export const REVERSED: u32 = 0x30000;
+/**
+ * The input back to front, so that one load gives eight bytes in the order of the bits; it ends here. What runs out of input
+ * reads on below, a list of selectors up to 25,000 bytes far: there is so much room.
+ */
 export const REVERSED_TOP: u32 = 0x280000;
 /** Successors: four bytes per row of the transform, on pages of 2 MiB. */
 export const ROWS: u32 = 0x400000;
@@ -62,11 +63,11 @@ export const ROWS_BYTES: u32 = 0x380000;
 export const BYTES: u32 = 0x780000;
 export const LANE_STRIDE: u32 = 0xe0000;
 /** Where the last step puts bytes; only the coordinator does that. */
-export const OUT: u32 = 0x1600000;
+export const OUT: u32 = 0xe80000;
 export const OUT_BYTES: u32 = 0x20000;
 /** Per slot: the block as it was in the file, and its text. */
-export const INPUT: u32 = 0x1640000;
+export const INPUT: u32 = 0xec0000;
 export const INPUT_STRIDE: u32 = 0x260000;
-export const TEXT: u32 = 0x1b00000;
+export const TEXT: u32 = 0x1380000;
 export const TEXT_STRIDE: u32 = 0xe0000;
-export const MEMORY_BYTES: u32 = 0x1cc0000;
+export const MEMORY_BYTES: u32 = 0x1540000;

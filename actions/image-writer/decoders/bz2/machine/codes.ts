@@ -2,14 +2,14 @@ import { CODES, DAMAGED, LENGTHS, OK } from '../layout';
 import { bits, drop, judge, refill, take } from './bits';
 
 // One table of codes: a lookup by the next bits, and what is needed for longer codes.
-export const LOOKUP_BITS: u32 = 10;
+export const LOOKUP_BITS: u32 = 11;
 const LOOKUP_BYTES: u32 = 2 << LOOKUP_BITS;
 const MAX_LENGTH: u32 = 20;
 /** Per length, the first code that is too large for it, as 20 bits, and what leads from a code to its place in the order. */
 const LIMITS: u32 = LOOKUP_BYTES;
 const BASES: u32 = LIMITS + 96;
 const ORDER: u32 = BASES + 96;
-export const CODES_BYTES: u32 = 0xc00;
+export const CODES_BYTES: u32 = 0x1400;
 
 /** Entries are symbol << 5 | length. The end of the block is the same symbol in all alphabets; longer codes have no entry. */
 export const END_OF_BLOCK: u32 = 0x1ff;

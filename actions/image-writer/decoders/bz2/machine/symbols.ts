@@ -49,9 +49,12 @@ export function unpackSymbols(selectors: u32): i32 {
     // so many bytes behind the end are ours, too: a group is checked once
     if (to > BYTES + MAX_BLOCK) break;
     for (let i: u32 = 0; i < GROUP; i += 1) {
-      b |= load<u64>(from) >> n;
-      from -= <u32>((63 - n) >> 3);
-      n |= 56;
+      // 56 bits are enough for two symbols, and every second time is easy to predict
+      if (!(i & 1)) {
+        b |= load<u64>(from) >> n;
+        from -= <u32>((63 - n) >> 3);
+        n |= 56;
+      }
       let entry: u32 = load<u16>(codes + ((<u32>(b >> (64 - LOOKUP_BITS))) << 1));
       let symbol = entry >> 5;
       if (symbol >= SHALLOW) {
