@@ -9,7 +9,7 @@ export const LONGEST_RUN: u32 = 259;
 // The register is kept with its bytes turned round, and so are the tables: then words can be added as they are loaded.
 const START: u32 = 0xffff_ffff;
 
-export let crc: u32 = START;
+let crc: u32 = START;
 
 export function resetCrc(): void {
   crc = START;
