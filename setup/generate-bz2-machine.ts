@@ -9,6 +9,7 @@ const ROOT = join(import.meta.dirname, '..');
 const BZ2 = join(ROOT, 'actions/image-writer/decoders/bz2');
 const COMPILER = join(ROOT, 'node_modules/assemblyscript');
 const PAGE = 65_536;
+const VECTORS = ['--enable', 'simd', '--enable', 'relaxed-simd'];
 
 /**
  * Compiles actions/image-writer/decoders/bz2/machine (AssemblyScript) to WebAssembly. It becomes a string in a module: so it
@@ -23,22 +24,27 @@ export function generateBz2Machine(): void {
   ];
   generateFolder(join(BZ2, 'generated'), madeFrom, (fresh) => {
     const binary = join(fresh, 'machine.wasm');
-    compile(binary);
-    const text = readFileSync(binary).toString('base64');
-    writeFileSync(join(fresh, 'machine.ts'), `export const MACHINE = '${text}';\n`);
+    const compiled = (features: readonly string[]) => {
+      compile(binary, features);
+      return readFileSync(binary).toString('base64');
+    };
+    const lines = [
+      `export const MACHINE = '${compiled(VECTORS)}';`,
+      `export const PLAIN_MACHINE = '${compiled(['--disable', 'simd'])}';`,
+    ];
+    writeFileSync(join(fresh, 'machine.ts'), `${lines.join('\n')}\n`);
     rmSync(binary);
   });
 }
 
-function compile(binary: string): void {
+function compile(binary: string, features: readonly string[]): void {
   const pages = String(MEMORY_BYTES / PAGE);
-  const features = ['simd', 'relaxed-simd', 'threads'].flatMap((feature) => ['--enable', feature]);
   // only loads and stores at fixed addresses: no runtime, and no checks that would call one
   const { status, stderr, error } = spawnSync(
     process.execPath,
     [
       ...[join(COMPILER, 'bin/asc.js'), join(BZ2, 'machine/index.ts'), '-o', binary],
-      ...['-O3', '--noAssert', '--runtime', 'stub', '--use', 'abort=', ...features],
+      ...['-O3', '--noAssert', '--runtime', 'stub', '--use', 'abort=', '--enable', 'threads', ...features],
       ...['--importMemory', '--sharedMemory', '--initialMemory', pages, '--maximumMemory', pages],
     ],
     { cwd: ROOT, encoding: 'utf8' },

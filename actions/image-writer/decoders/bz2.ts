@@ -19,8 +19,7 @@ export const decodeBz2: Decoder = async (input, output) => {
 };
 
 /** As many as there are cores and memory for. */
-export function startBlockThreads(): Promise<BlockThread[]> {
-  const code = compileMachine();
+export function startBlockThreads(code = compileMachine()): Promise<BlockThread[]> {
   const affordable = Math.max(1, Math.floor(totalmem() / MEMORY_PER_THREAD));
   const count = Math.min(availableParallelism(), MAX_THREADS, affordable);
   return Promise.all(Array.from({ length: count }, () => BlockThread.start(code)));

@@ -1,5 +1,5 @@
 import { native } from '../../target/native.ts';
-import { MACHINE } from './generated/machine.ts';
+import { MACHINE, PLAIN_MACHINE } from './generated/machine.ts';
 import { MEMORY_BYTES, ROWS, ROWS_BYTES } from './layout.ts';
 
 const PAGE = 65_536;
@@ -29,6 +29,7 @@ export interface MachineMemory {
 interface WithWebAssembly {
   WebAssembly: {
     Module: new (bytes: Uint8Array) => MachineCode;
+    validate: (bytes: Uint8Array) => boolean;
     Memory: new (limits: { initial: number; maximum: number; shared: true }) => MachineMemory;
     Instance: new (code: MachineCode, imports: { env: { memory: MachineMemory } }) => { exports: Machine };
   };
@@ -37,7 +38,13 @@ const { WebAssembly } = globalThis as unknown as WithWebAssembly;
 
 /** Compiled once; what the engine finds out about hot loops then holds for all threads. */
 export function compileMachine(): MachineCode {
-  return new WebAssembly.Module(Buffer.from(MACHINE, 'base64'));
+  const bytes = Buffer.from(MACHINE, 'base64');
+  return WebAssembly.validate(bytes) ? new WebAssembly.Module(bytes) : compilePlainMachine();
+}
+
+/** For processors without vectors, such as the ones QEMU emulates unless it is told otherwise; half as fast. */
+export function compilePlainMachine(): MachineCode {
+  return new WebAssembly.Module(Buffer.from(PLAIN_MACHINE, 'base64'));
 }
 
 /** The memory of one thread. Only what is used of it is ever there; the rows, which are jumped about in, in huge pages. */

@@ -2,20 +2,26 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BlockThread } from '../../../../actions/image-writer/decoders/bz2/block-thread.ts';
+import { compilePlainMachine } from '../../../../actions/image-writer/decoders/bz2/machine.ts';
 import { BLOCK_MARK, type Mark, MarkFinder } from '../../../../actions/image-writer/decoders/bz2/marks.ts';
 import { startBlockThreads } from '../../../../actions/image-writer/decoders/bz2.ts';
 import { seededRandom } from '../test-image.ts';
 import { bzip2, type DecodeOptions, decode as decodeWith } from './decode-bz2.ts';
 
-let threads: BlockThread[] = [];
+const MACHINES = ['with vectors', 'without vectors'] as const;
+const threads: Record<(typeof MACHINES)[number], BlockThread[]> = {
+  'with vectors': [],
+  'without vectors': [],
+};
 beforeAll(async () => {
-  threads = await startBlockThreads();
+  threads['with vectors'] = await startBlockThreads();
+  threads['without vectors'] = await startBlockThreads(compilePlainMachine());
 });
 afterAll(async () => {
-  await Promise.all(threads.map((thread) => thread.stop()));
+  await Promise.all(MACHINES.flatMap((name) => threads[name].map((thread) => thread.stop())));
 });
 
-const decode = (file: Buffer, options?: DecodeOptions) => decodeWith(threads, file, options);
+const decode = (file: Buffer, options?: DecodeOptions) => decodeWith(threads['with vectors'], file, options);
 
 const LEVELS = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 
@@ -73,7 +79,11 @@ const DATA: Record<string, Buffer> = {
 
 describe('a bz2 file is decoded to what was compressed:', () => {
   test.each(Object.entries(DATA))('%s', async (_, bytes) => {
-    for (const level of [1, 9]) expect((await decode(bzip2(bytes, level))).equals(bytes)).toBe(true);
+    for (const level of [1, 9]) {
+      const file = bzip2(bytes, level);
+      for (const name of MACHINES)
+        expect((await decodeWith(threads[name], file)).equals(bytes), name).toBe(true);
+    }
   });
 
   test.each(LEVELS)('level %d', async (level) => {
@@ -214,15 +224,17 @@ describe('a bz2 file that is', () => {
     }
   });
 
-  test('damaged by one bit is an error, or its bytes are right', async () => {
+  test.each(MACHINES)('damaged by one bit is an error, or its bytes are right, decoded %s', async (name) => {
     const random = seededRandom(11);
     const codes = new Map<string, number>();
-    for (let i = 0; i < 300; i += 1) {
+    for (let i = 0; i < 200; i += 1) {
       const bad = Buffer.from(file);
       // half of them where the tables are
       const at = Math.floor(i % 2 === 0 ? 4 + random() * 150 : random() * bad.length);
       bad[at] = (bad[at] ?? 0) ^ (1 << Math.floor(random() * 8));
-      const found = await decode(bad).catch((error: { code?: string }) => error.code ?? String(error));
+      const found = await decodeWith(threads[name], bad).catch(
+        (error: { code?: string }) => error.code ?? String(error),
+      );
       if (typeof found === 'string') codes.set(found, (codes.get(found) ?? 0) + 1);
       else expect(found.equals(whole)).toBe(true);
     }

@@ -1,4 +1,5 @@
 import { NEEDS_MORE, REVERSED_TOP } from '../layout';
+import { reverse16 } from './vectors';
 
 /** The next bits of the block, the first one on top; `count` of them are certain. */
 export let bits: u64 = 0;
@@ -15,10 +16,8 @@ export function openBits(input: u32, length: u32, firstBit: u32): void {
   let from = input;
   const end = input + length;
   for (; from + 16 <= end; from += 16) {
-    const v = v128.load(from);
     to -= 16;
-    // biome-ignore format: one row
-    v128.store(to, i8x16.shuffle(v, v, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
+    reverse16(to, from);
   }
   for (; from < end; from += 1) {
     to -= 1;

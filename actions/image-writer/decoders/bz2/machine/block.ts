@@ -18,7 +18,8 @@ import {
 } from '../layout';
 import { bits, bitsTaken, drop, judge, openBits, refill, take } from './bits';
 import { readCodes } from './codes';
-import { byteCount, unpackSymbols } from './symbols';
+import { unpackSymbols } from './symbols';
+import { unpackSymbolsPlainly } from './symbols-plain';
 import { followRows, sortRows } from './transform';
 
 const MARK_BITS: u32 = 48;
@@ -44,13 +45,15 @@ export function decodeBlock(slot: u32): i32 {
   for (let table: u32 = 0; table < tableCount && status === OK; table += 1) {
     status = readCodes(table, usedBytes + 2);
   }
-  if (status === OK) status = unpackSymbols(selectorCount);
   if (status !== OK) return status;
-  if (firstRow >= byteCount) return DAMAGED;
+  const unpacked = ASC_FEATURE_SIMD ? unpackSymbols(selectorCount) : unpackSymbolsPlainly(selectorCount);
+  if (unpacked < 0) return -unpacked;
+  const length: u32 = unpacked;
+  if (firstRow >= length) return DAMAGED;
   store<u32>(words, bitsTaken(), END_BIT);
-  store<u32>(words, byteCount, TEXT_LENGTH);
-  sortRows(byteCount);
-  followRows(byteCount, firstRow, TEXT + slot * TEXT_STRIDE);
+  store<u32>(words, length, TEXT_LENGTH);
+  sortRows(length);
+  followRows(length, firstRow, TEXT + slot * TEXT_STRIDE);
   return OK;
 }
 

@@ -1,5 +1,6 @@
 import { OUT, OUT_BYTES, SLOT_WORDS, SLOT_WORDS_BYTES, TEXT, TEXT_LENGTH, TEXT_STRIDE } from '../layout';
 import { addLongestRun, addToCrc, LONGEST_RUN, resetCrc } from './crc';
+import { copy16, fill16, findRuns } from './vectors';
 
 let from: u32 = 0;
 let textEnd: u32 = 0;
@@ -22,12 +23,8 @@ export function expand(): u32 {
   let added: u32 = OUT;
   const end = textEnd;
   while (at < end && to < OUT + OUT_BYTES) {
-    const v0 = v128.load(at);
-    const v1 = v128.load(at, 1);
-    const v2 = v128.load(at, 2);
-    const v3 = v128.load(at, 3);
-    const runs = i8x16.bitmask(v128.and(v128.and(i8x16.eq(v0, v1), i8x16.eq(v1, v2)), i8x16.eq(v2, v3)));
-    v128.store(to, v0);
+    const runs = findRuns(at);
+    copy16(to, at);
     if (runs === 0) {
       const step = min(16, end - at);
       at += step;
@@ -41,14 +38,13 @@ export function expand(): u32 {
     const more: u32 = at < end ? load<u8>(at) : 0;
     at += 1;
     const run = more + 4;
-    const filler = i8x16.splat(<u8>byte);
     const runEnd = to + run;
     if (run === LONGEST_RUN) {
       addToCrc(added, to);
       addLongestRun(byte);
       added = runEnd;
     }
-    for (; to < runEnd; to += 16) v128.store(to, filler);
+    for (; to < runEnd; to += 16) fill16(to, byte);
     to = runEnd;
   }
   addToCrc(added, to);

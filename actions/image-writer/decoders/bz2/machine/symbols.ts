@@ -14,12 +14,15 @@ import {
 import { bits, count, isFarBehind, judge, leaveBits, next } from './bits';
 import { CODES_BYTES, END_OF_BLOCK, findLongCode, isNoCode, LONG_CODE, LOOKUP_BITS } from './codes';
 
-const GROUP: u32 = 50;
+export const GROUP: u32 = 50;
 /** Symbols below are runs, or move something within the first row of the list. */
 const SHALLOW: u32 = 17;
 
-/** How many bytes the block has. */
-export let byteCount: u32 = 0;
+function endWith(b: u64, n: u64, from: u32, status: u32, length: u32): i32 {
+  leaveBits(b, n, from);
+  const judged = judge(status);
+  return judged === OK ? <i32>length : -judged;
+}
 
 /** A row moved on by one byte; the last one of the row before comes in. */
 function shiftIn(before: v128, row: v128): v128 {
@@ -30,7 +33,7 @@ function shiftIn(before: v128, row: v128): v128 {
 /**
  * Codes → symbols → bytes. The first sixteen bytes of the move-to-front list are one vector, and one instruction moves any of them
  * to the front. Runs and such moves take the same way without a branch, because nobody could predict it: each writes its byte sixteen
- * times and goes on behind as many as it means.
+ * times and goes on behind as many as it means. Answers the length of the block, or what is wrong with it as a negative number.
  */
 export function unpackSymbols(selectors: u32): i32 {
   let b = bits;
@@ -45,7 +48,7 @@ export function unpackSymbols(selectors: u32): i32 {
 
   for (let group: u32 = 0; group < selectors; group += 1) {
     const codes = CODES + load<u8>(SELECTORS + group) * CODES_BYTES;
-    if (isFarBehind(from)) return NEEDS_MORE;
+    if (isFarBehind(from)) return -(<i32>NEEDS_MORE);
     // so many bytes behind the end are ours, too: a group is checked once
     if (to > BYTES + MAX_BLOCK) break;
     for (let i: u32 = 0; i < GROUP; i += 1) {
@@ -61,8 +64,7 @@ export function unpackSymbols(selectors: u32): i32 {
         if (symbol === LONG_CODE) {
           entry = findLongCode(codes, <u32>(b >> 44));
           if (isNoCode(entry)) {
-            leaveBits(b, n, from);
-            return judge(DAMAGED);
+            return endWith(b, n, from, DAMAGED, 0);
           }
           symbol = entry >> 5;
         }
@@ -71,9 +73,8 @@ export function unpackSymbols(selectors: u32): i32 {
           b <<= length;
           n -= length;
           if (symbol === END_OF_BLOCK) {
-            leaveBits(b, n, from);
-            byteCount = <u32>(to - BYTES);
-            return judge(byteCount > MAX_BLOCK ? DAMAGED : OK);
+            const length = to - BYTES;
+            return endWith(b, n, from, length > MAX_BLOCK ? DAMAGED : OK, length);
           }
           // rows before the symbol's own move on by one byte; its own closes the gap
           const place: u32 = symbol - 1;
@@ -107,13 +108,11 @@ export function unpackSymbols(selectors: u32): i32 {
       store<u32>(counter, load<u32>(counter) + copies);
       if (copies > 16) {
         if (copies > MAX_BLOCK) {
-          leaveBits(b, n, from);
-          return judge(DAMAGED);
+          return endWith(b, n, from, DAMAGED, 0);
         }
         const end = to + copies;
         if (end > BYTES + MAX_BLOCK) {
-          leaveBits(b, n, from);
-          return judge(DAMAGED);
+          return endWith(b, n, from, DAMAGED, 0);
         }
         for (let at = to + 16; at < end; at += 16) v128.store(at, filler);
       }
@@ -121,6 +120,5 @@ export function unpackSymbols(selectors: u32): i32 {
     }
   }
   // no end of the block where the selectors end
-  leaveBits(b, n, from);
-  return judge(DAMAGED);
+  return endWith(b, n, from, DAMAGED, 0);
 }

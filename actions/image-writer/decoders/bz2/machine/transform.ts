@@ -1,4 +1,5 @@
 import { BYTES, COUNTS, LANE_STRIDE, LANES, ROWS, STARTS } from '../layout';
+import { storeFour } from './vectors';
 
 /** Bit 31 of a row says that a lane starts here; the rest is its number then, and the row itself is kept with the start. */
 const MARK: u32 = 0x8000_0000;
@@ -35,10 +36,7 @@ export function sortRows(length: u32): void {
     const four = load<u32>(BYTES + i);
     if (four === rotl<u32>(four, 8) && i + 4 <= length) {
       const place = reserve(four & 0xff, 4);
-      v128.store(
-        place,
-        i32x4.add(i32x4.splat(entryOf(i, four & 0xff)), i32x4(0, ONE_ROW, 2 * ONE_ROW, 3 * ONE_ROW)),
-      );
+      storeFour(place, entryOf(i, four & 0xff), ONE_ROW);
       i += 4;
       continue;
     }
