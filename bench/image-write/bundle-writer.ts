@@ -1,23 +1,24 @@
 import { join } from 'node:path';
-import { build, type Plugin } from 'esbuild';
+import { type BuildOptions, build, type Plugin } from 'esbuild';
 import type { WriteImageRequest } from '../../actions/image-writer/index.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
+const PROGRAM = 'bench/image-write/writer-program.ts';
 const WORKERS = [
   'actions/image-writer/stream/stream.worker.ts',
   'actions/image-writer/chunks/chunk.worker.ts',
 ];
 
 /** In the executable a worker is JavaScript already; under its name in the sources Node would strip types from it first. */
-const readyWorkers: Plugin = {
+const readyWorkers = (folder: string): Plugin => ({
   name: 'ready-workers',
   setup: ({ onLoad }) => {
     onLoad({ filter: /agent\/system\/worker\.ts$/ }, () => ({
       contents: `import { Worker } from 'node:worker_threads';
-export const startWorker = (path, options) => new Worker(new URL(\`../../\${path}.cjs\`, import.meta.url), options);`,
+export const startWorker = (path, options) => new Worker(\`${folder}/\${path}.cjs\`, options);`,
     }));
   },
-};
+});
 
 /** The shell command that carries out a request. */
 export type Writer = (request: WriteImageRequest) => string;
@@ -27,28 +28,18 @@ export type Writer = (request: WriteImageRequest) => string;
  * sixty sources one by one would be counted as writing an image.
  */
 export async function bundleWriter(folder: string): Promise<Writer> {
-  const shared = {
+  const shared: BuildOptions = {
     bundle: true,
     platform: 'node',
     target: 'node26',
     logLevel: 'silent',
-  } as const;
-  // the same depth as in the repository, so that the program finds its workers
-  const program = join(folder, 'bench/image-write/writer-program.mjs');
-  await build({
-    ...shared,
-    entryPoints: [join(ROOT, 'bench/image-write/writer-program.ts')],
-    outfile: program,
-    format: 'esm',
-    plugins: [readyWorkers],
-  });
-  for (const worker of WORKERS) {
-    await build({
-      ...shared,
-      entryPoints: [join(ROOT, worker)],
-      outfile: join(folder, `${worker}.cjs`),
-      format: 'cjs',
-    });
+    minify: true,
+    format: 'cjs',
+    plugins: [readyWorkers(folder)],
+  };
+  for (const entry of [PROGRAM, ...WORKERS]) {
+    await build({ ...shared, entryPoints: [join(ROOT, entry)], outfile: join(folder, `${entry}.cjs`) });
   }
+  const program = join(folder, `${PROGRAM}.cjs`);
   return (request) => `${process.execPath} ${program} '${JSON.stringify(request)}'`;
 }
