@@ -30,7 +30,7 @@ export interface CaseResult {
  * The image writer beside what people use today.
  * 1 the peers’ programs, images, server, disks  2 every way once per round, round after round  3 a slower link, scaling, delta, neighbours  4 the bars
  * Options: --size <GiB> (4), --rounds <n> (3), --quick (1 GiB, one round), --only <text> (no more than these ways),
- * --images <folder> (keep the images there for the next run; best in /dev/shm).
+ * --images <folder> (keep the images there for the next run; best in /dev/shm), --disk <folder> (on a real disk; /var/tmp).
  */
 export const benchmarkImageWrite: RunBenchmark = async ({ args, say }) => {
   await installDebianPackages(PEER_PACKAGES);
@@ -44,15 +44,17 @@ export const benchmarkImageWrite: RunBenchmark = async ({ args, say }) => {
   const workspace = await openWorkspace({
     sizes: { big, unit: isQuick ? GIB / 8 : GIB },
     keepIn: option('images'),
+    diskFolder: option('disk'),
   });
   try {
     const ours = await bundleWriter(join(workspace.folder, 'bundle'));
     const cases = listCases(workspace, ours).filter(({ name }) => !only || name.includes(only));
-    const ceiling = new CeilingRounds(workspace);
+    const ceiling = only ? undefined : new CeilingRounds(workspace, ours);
     const results = await runCases(workspace, cases, { rounds, say, ceiling });
-    const extras: Extras | undefined = only
-      ? undefined
-      : { ceiling: ceiling.result, ...(await measureExtras(workspace, ours, say)) };
+    const extras: Extras | undefined = ceiling && {
+      ceiling: ceiling.result,
+      ...(await measureExtras(workspace, ours, say)),
+    };
     return { rows: results.map(describe), bars: judge(results, extras) };
   } finally {
     await workspace.close();
@@ -71,7 +73,7 @@ async function measureExtras(workspace: Workspace, ours: Writer, say: (text: str
 interface Rounds {
   rounds: number;
   say: (text: string) => void;
-  ceiling: CeilingRounds;
+  ceiling: CeilingRounds | undefined;
 }
 
 /** Interleaved: a change of the machine's load hits all of them alike. */
@@ -100,7 +102,7 @@ async function runCases(
         say(`${each.name} is left out: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
       }
     }
-    await ceiling.measureOnce();
+    await ceiling?.measureOnce();
   }
   return [...runs].map(([each, state]) => {
     const bytes = bytesOf(each, workspace);

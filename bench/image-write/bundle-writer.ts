@@ -3,6 +3,7 @@ import { type BuildOptions, build, type Plugin } from 'esbuild';
 import type { WriteImageRequest } from '../../actions/image-writer/index.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
+const PROGRAM = 'bench/image-write/writer-program.ts';
 const WORKERS = [
   'actions/image-writer/stream/stream.worker.ts',
   'actions/image-writer/decoders/bz2/block.worker.ts',
@@ -33,22 +34,13 @@ export async function bundleWriter(folder: string): Promise<Writer> {
     platform: 'node',
     target: 'node26',
     logLevel: 'silent',
+    minify: true,
+    format: 'cjs',
     plugins: [readyWorkers(folder)],
   };
-  const program = join(folder, 'bench/image-write/writer-program.mjs');
-  await build({
-    ...shared,
-    entryPoints: [join(ROOT, 'bench/image-write/writer-program.ts')],
-    outfile: program,
-    format: 'esm',
-  });
-  for (const worker of WORKERS) {
-    await build({
-      ...shared,
-      entryPoints: [join(ROOT, worker)],
-      outfile: join(folder, `${worker}.cjs`),
-      format: 'cjs',
-    });
+  for (const entry of [PROGRAM, ...WORKERS]) {
+    await build({ ...shared, entryPoints: [join(ROOT, entry)], outfile: join(folder, `${entry}.cjs`) });
   }
+  const program = join(folder, `${PROGRAM}.cjs`);
   return (request) => `${process.execPath} ${program} '${JSON.stringify(request)}'`;
 }

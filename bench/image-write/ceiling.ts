@@ -1,61 +1,75 @@
-import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { measure, median } from './measure.ts';
+import type { Writer } from './bundle-writer.ts';
+import { isEqual, type Measurement, measure, median } from './measure.ts';
 import type { Workspace } from './workspace.ts';
 
-/** Seconds that each stage of a chunked write takes alone. */
+/** Seconds that each stage of a chunked write takes alone, and what the write takes. */
 export interface Ceiling {
   download: number;
   decompress: number;
   write: number;
-  /** The stages share the cores: all the work of the three, divided by their number. */
-  together: number;
+  /** All of it, onto the same disk. */
+  chunked: number;
+  isEqual: boolean;
 }
 
-const STAGES = ['download', 'decompress', 'write'] as const;
-type Stage = (typeof STAGES)[number];
-interface StageRun {
-  wall: number;
-  busy: number;
-}
+type Stage = 'download' | 'decompress' | 'write' | 'chunked';
 
-/** How fast each stage is alone, in the same rounds as the writers: no writer can be faster than the slowest. */
+/** So many at a time write alone: a disk is not at its limit with one request after the other. */
+const WRITERS = 8;
+const BLOCK = 4 * 2 ** 20;
+
+/**
+ * How fast each stage is alone, in the same rounds as the writers: no writer can be faster than the slowest. The disk is a real
+ * one: a disk in memory is these cores copying, so that what «write alone» costs could not happen beside anything else (decision 063).
+ */
 export class CeilingRounds {
   readonly #workspace: Workspace;
-  readonly #runs: Record<Stage, StageRun[]> = { download: [], decompress: [], write: [] };
+  readonly #ours: Writer;
+  readonly #runs: Record<Stage, number[]> = { download: [], decompress: [], write: [], chunked: [] };
+  #isEqual = true;
 
-  constructor(workspace: Workspace) {
+  constructor(workspace: Workspace, ours: Writer) {
     this.#workspace = workspace;
+    this.#ours = ours;
   }
 
   async measureOnce(): Promise<void> {
-    const { url, folder, sizes, freshTarget } = this.#workspace;
+    const { url, folder, sizes, freshDisk } = this.#workspace;
     const blob = join(folder, 'chunked.zst');
-    await this.#add('download', `curl -sf ${url}/chunked.zst -o /dev/null`);
+    this.#add('download', await measure(`curl -sf ${url}/chunked.zst -o /dev/null`));
     // all cores: two processes, each with every frame, so half of their time is what two threads would need
     const twice = `(zstd -qdc ${blob} > /dev/null & zstd -qdc ${blob} > /dev/null; wait)`;
-    await this.#add('decompress', twice, 2);
-    // what holds data is written, from memory; the zeros are not
-    const target = freshTarget(sizes.big);
-    await this.#add(
-      'write',
-      `dd if=${folder}/disk.raw of=${target} bs=4M oflag=direct conv=fsync,sparse status=none`,
-    );
+    this.#add('decompress', await measure(twice), 2);
+    this.#add('write', await measure(writeAlone(join(folder, 'disk.raw'), freshDisk(sizes.big), sizes.big)));
+    const target = freshDisk(sizes.big);
+    this.#add('chunked', await measure(this.#ours({ sources: [`${url}/chunked.zst`], target })));
+    this.#isEqual &&= isEqual(join(folder, 'disk.raw'), target, sizes.big);
   }
 
   get result(): Ceiling {
-    const figure = (stage: Stage, name: keyof StageRun) => median(this.#runs[stage].map((run) => run[name]));
-    const busy = STAGES.reduce((sum, stage) => sum + figure(stage, 'busy'), 0);
+    const { download, decompress, write, chunked } = this.#runs;
     return {
-      download: figure('download', 'wall'),
-      decompress: figure('decompress', 'wall'),
-      write: figure('write', 'wall'),
-      together: busy / availableParallelism(),
+      download: median(download),
+      decompress: median(decompress),
+      write: median(write),
+      chunked: median(chunked),
+      isEqual: this.#isEqual,
     };
   }
 
-  async #add(stage: Stage, command: string, times = 1): Promise<void> {
-    const { wallSeconds, busySeconds } = await measure(command);
-    this.#runs[stage].push({ wall: wallSeconds / times, busy: busySeconds / times });
+  #add(stage: Stage, { wallSeconds }: Measurement, times = 1): void {
+    this.#runs[stage].push(wallSeconds / times);
   }
+}
+
+/** What holds data is written, from memory; the zeros are not. */
+function writeAlone(raw: string, target: string, bytes: number): string {
+  const count = Math.ceil(bytes / BLOCK / WRITERS);
+  const parts = Array.from(
+    { length: WRITERS },
+    (_, i) =>
+      `dd if=${raw} of=${target} bs=${BLOCK} skip=${i * count} seek=${i * count} count=${count} oflag=direct conv=fsync,sparse,notrunc status=none &`,
+  );
+  return `${parts.join(' ')} wait`;
 }

@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanUpAtExit } from '../clean-up.ts';
 import { type ImageSizes, makeImages } from './images.ts';
+import { LoopDisk } from './loop-disk.ts';
 import { startNginx } from './web-server.ts';
 
 /** The place of one benchmark: images in memory, an HTTP server that is no bottleneck, loop devices as disks. */
@@ -10,8 +10,10 @@ export interface Workspace {
   folder: string;
   url: string;
   sizes: ImageSizes;
-  /** A loop device over a file in memory, made new: all zeros, nothing allocated. */
+  /** A disk in memory: whoever writes to it is not held up, but the copies cost these cores. */
   freshTarget: (bytes: number) => string;
+  /** On the machine's own disk, which takes the bytes from memory by itself, as a node's does. */
+  freshDisk: (bytes: number) => string;
   close: () => Promise<void>;
 }
 
@@ -19,18 +21,26 @@ export interface WorkspaceOptions {
   sizes: ImageSizes;
   /** A folder in memory whose images are kept for the next run. */
   keepIn?: string | undefined;
+  /** A folder on the machine's own disk. */
+  diskFolder?: string | undefined;
 }
 
-/** Makes images, starts nginx. Everything lies in /dev/shm so that no real disk blurs the figures. */
-export async function openWorkspace({ sizes, keepIn }: WorkspaceOptions): Promise<Workspace> {
+/** Not /tmp, which may be in memory. */
+const DISK_FOLDER = '/var/tmp';
+
+/** Makes images, starts nginx. Nearly everything lies in /dev/shm so that no real disk blurs the figures. */
+export async function openWorkspace({
+  sizes,
+  keepIn,
+  diskFolder = DISK_FOLDER,
+}: WorkspaceOptions): Promise<Workspace> {
   if (keepIn) mkdirSync(keepIn, { recursive: true });
   const folder = keepIn ?? mkdtempSync('/dev/shm/kindling-bench-');
-  const targetFile = join(folder, 'target.img');
-  let loop: string | undefined;
+  const memory = new LoopDisk(join(folder, 'target.img'), { isDirect: false });
+  const disk = new LoopDisk(join(diskFolder, `kindling-bench-${process.pid}.img`), { isDirect: true });
   const detach = () => {
-    if (loop) execFileSync('losetup', ['-d', loop]);
-    loop = undefined;
-    rmSync(targetFile, { force: true });
+    memory.detach();
+    disk.detach();
   };
   const removeFolder = () => {
     if (!keepIn) rmSync(folder, { recursive: true, force: true });
@@ -45,13 +55,8 @@ export async function openWorkspace({ sizes, keepIn }: WorkspaceOptions): Promis
     folder,
     url,
     sizes,
-    freshTarget: (bytes) => {
-      detach();
-      writeFileSync(targetFile, '');
-      truncateSync(targetFile, bytes);
-      loop = execFileSync('losetup', ['-f', '--show', targetFile], { encoding: 'utf8' }).trim();
-      return loop;
-    },
+    freshTarget: (bytes) => memory.fresh(bytes),
+    freshDisk: (bytes) => disk.fresh(bytes),
     close: async () => {
       detach();
       await stop();

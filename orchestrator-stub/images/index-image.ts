@@ -1,8 +1,6 @@
-import { createHash, hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { promisify } from 'node:util';
-import { constants, zstdCompress } from 'node:zlib';
 import { KindlingError } from '../../protocol/error.ts';
 import {
   type Chunk,
@@ -14,11 +12,11 @@ import {
   type ManifestFacts,
 } from '../../protocol/image-manifest.ts';
 import { readGptPlace } from '../../protocol/partition-table/gpt-backup.ts';
+import { type Frame, FrameCompressor } from './frame-compressor.ts';
 import { writeWhole } from './output-file.ts';
 import type { ByteRange } from './unused/file-system.ts';
 import { type Finding, findUnusedBlocks } from './unused/find-unused.ts';
 
-const compress = promisify(zstdCompress);
 const MIB = 1024 * 1024;
 /** What can be taken for a raw image by mistake, by its first bytes. */
 const CONTAINERS: readonly { magic: string; name: string; unpack: string }[] = [
@@ -47,12 +45,9 @@ export interface IndexResult extends ManifestFacts {
   findings: Finding[];
 }
 
-/**
- * Short matches are left as literals: 3 % more bytes, 7 % less work for every node that unpacks them (decision 060). From this
- * level on somebody wants the smallest file, whatever it costs.
- */
-const LONGEST_MIN_MATCH = 7;
-const SMALLEST_LEVELS = 13;
+const DEFAULT_LEVEL = 9;
+/** All chunks of zeros are the same few bytes, whatever the level. */
+const LEVEL_FOR_ZEROS = 1;
 
 /**
  * Makes a chunked image: `blob` is a plain multi-frame .zst of the raw image, one frame per chunk; the manifest says
@@ -63,7 +58,7 @@ export async function indexImage(
   blob: string,
   options: IndexOptions = {},
 ): Promise<IndexResult> {
-  const { chunkSize = DEFAULT_CHUNK_SIZE, level = 6 } = options;
+  const { chunkSize = DEFAULT_CHUNK_SIZE, level = DEFAULT_LEVEL } = options;
   if (chunkSize % MIB !== 0 || chunkSize < MIB || chunkSize > MAX_CHUNK_SIZE) {
     throw new KindlingError('KND_USAGE', `chunks have 1 to 16 MiB, not ${chunkSize / MIB}`);
   }
@@ -106,14 +101,19 @@ async function writeChunks(
   let gpt: ManifestFacts['gpt'];
 
   // a few chunks are compressed at a time, and land in the file in their order
+  const threads = Math.min(availableParallelism(), total);
+  await using compressor = new FrameCompressor(threads);
   const pending: Promise<CompressedChunk>[] = [];
   let next = 0;
-  const width = availableParallelism() + 1;
+  const width = 2 * threads;
   for (let index = 0; index < total; index += 1) {
     for (; next < total && pending.length < width; next += 1) {
-      pending.push(
-        compressChunk(input, next, chunkLength({ size, chunkSize }, next), chunkSize, level, unused.ranges),
+      const length = chunkLength({ size, chunkSize }, next);
+      const chunk = readChunk(input, next * chunkSize, length, unused.ranges).then((raw) =>
+        compressChunk(compressor, raw, level),
       );
+      chunk.catch(() => {}); // an earlier one may have failed, and then nobody waits for this one
+      pending.push(chunk);
     }
     const chunk = await pending.shift();
     if (!chunk) break;
@@ -146,47 +146,35 @@ async function writeChunks(
   };
 }
 
-interface CompressedChunk {
+interface CompressedChunk extends Frame {
   raw: Buffer;
-  stored: Buffer;
   isZero: boolean;
-  storedSha256: string;
-  rawSha256: string;
 }
 
-async function compressChunk(
+async function readChunk(
   input: FileHandle,
-  index: number,
+  position: number,
   length: number,
-  chunkSize: number,
-  level: number,
   unused: readonly ByteRange[],
-): Promise<CompressedChunk> {
+): Promise<Buffer> {
   const raw = Buffer.alloc(length);
   for (let done = 0; done < length; ) {
-    const { bytesRead } = await input.read(raw, done, length - done, index * chunkSize + done);
+    const { bytesRead } = await input.read(raw, done, length - done, position + done);
     if (bytesRead === 0)
       throw new KindlingError('KND_UNEXPECTED', 'the image became shorter while it was read');
     done += bytesRead;
   }
-  blank(raw, index * chunkSize, unused);
-  const isZero = raw[0] === 0 && raw.equals(Buffer.alloc(length));
-  const stored = await compress(raw, {
-    pledgedSrcSize: length,
-    params: {
-      [constants.ZSTD_c_compressionLevel]: isZero ? 1 : level,
-      ...(level < SMALLEST_LEVELS ? { [constants.ZSTD_c_minMatch]: LONGEST_MIN_MATCH } : {}),
-      [constants.ZSTD_c_contentSizeFlag]: 1,
-      [constants.ZSTD_c_checksumFlag]: 0,
-    },
-  });
-  return {
-    raw,
-    stored,
-    isZero,
-    storedSha256: hash('sha256', stored, 'hex'),
-    rawSha256: hash('sha256', raw, 'hex'),
-  };
+  blank(raw, position, unused);
+  return raw;
+}
+
+async function compressChunk(
+  compressor: FrameCompressor,
+  raw: Buffer,
+  level: number,
+): Promise<CompressedChunk> {
+  const isZero = raw[0] === 0 && raw.equals(Buffer.alloc(raw.length));
+  return { raw, isZero, ...(await compressor.compress(raw, isZero ? LEVEL_FOR_ZEROS : level)) };
 }
 
 /** Zeros what no file uses. */

@@ -1,4 +1,3 @@
-import { setDefaultCACertificates } from 'node:tls';
 import { parentPort, workerData } from 'node:worker_threads';
 import { toErrorReport } from '../../../protocol/error.ts';
 import type { ChunkTask, ChunkWorkerMessage } from './chunk-task.ts';
@@ -8,7 +7,7 @@ if (parentPort) {
   const port = parentPort;
   const say = (message: ChunkWorkerMessage) => port.postMessage(message);
   const task = workerData as ChunkTask;
-  if (task.roots) setDefaultCACertificates(task.roots);
+  if (task.roots) process.getBuiltinModule('node:tls').setDefaultCACertificates(task.roots);
   new ChunkWorker(task, say)
     .run()
     .then(

@@ -1,4 +1,3 @@
-import { getCACertificates } from 'node:tls';
 import { KindlingError } from '../../../protocol/error.ts';
 import type { ImageManifest } from '../../../protocol/image-manifest.ts';
 import { moveBackupGpt, restoreGpt } from '../../../protocol/partition-table/gpt-backup.ts';
@@ -13,7 +12,7 @@ import { ChunkTable, STATE } from './chunk-table.ts';
 import { type ChunkTask, type ChunkWorkerMessage, Figures } from './chunk-task.ts';
 import { fetchFirstChunk } from './first-chunk.ts';
 import { ChunkJournal, fitsJournal, readJournal } from './journal.ts';
-import { Neighbourhood } from './neighbours/neighbourhood.ts';
+import type { Neighbourhood } from './neighbours/neighbourhood.ts';
 import { planSpans } from './plan-spans.ts';
 import { hasHash } from './unpack-chunk.ts';
 import { runWorkers, workerCount } from './worker-pool.ts';
@@ -56,7 +55,7 @@ export class ChunkedImageWrite {
 
   async run(): Promise<WriteImageResult> {
     const progress = new ProgressReporter(this.#context.onProgress, () => this.#sample());
-    const neighbourhood = this.#neighbourhood();
+    const neighbourhood = await this.#neighbourhood();
     let journal: ChunkJournal | undefined;
     try {
       // 1 what is on the disk already?
@@ -229,7 +228,9 @@ export class ChunkedImageWrite {
         sources: this.#request.sources,
         etags: this.#etags,
         transport: this.#request.transport ?? {},
-        ...(this.#needsRoots(phase) ? { roots: getCACertificates('default') } : {}),
+        ...(this.#needsRoots(phase)
+          ? { roots: process.getBuiltinModule('node:tls').getCACertificates('default') }
+          : {}),
         retry: this.#request.retry ?? {},
         targetIsZero: this.#request.targetIsZero ?? false,
         spans,
@@ -279,9 +280,11 @@ export class ChunkedImageWrite {
     }
   }
 
-  #neighbourhood(): Neighbourhood | undefined {
+  async #neighbourhood(): Promise<Neighbourhood | undefined> {
     const options = this.#request.chunks?.neighbours;
     if (!options) return undefined;
+    // few have neighbours, and an HTTP server takes time to load
+    const { Neighbourhood } = await import('./neighbours/neighbourhood.ts');
     const serving = {
       table: this.#table,
       target: this.#target,

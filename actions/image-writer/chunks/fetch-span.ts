@@ -37,6 +37,15 @@ export async function fetchSpan(options: SpanFetch): Promise<HttpConnection> {
   let open: HttpConnection | undefined;
   const watch = new StallWatch(transport.stallTimeoutMs, () => isPaused);
 
+  /** The rest of the frame that is being received. */
+  const room = (): Buffer | undefined =>
+    index < to && position >= table.frameOffset(index)
+      ? frame.subarray(have, table.frameLength(index))
+      : undefined;
+
+  const isInPlace = (bytes: Buffer, at: number, place: number): boolean =>
+    bytes.buffer === frame.buffer && bytes.byteOffset + at === frame.byteOffset + place;
+
   const sink = (bytes: Buffer): number => {
     isPaused = false;
     let at = 0;
@@ -52,7 +61,7 @@ export async function fetchSpan(options: SpanFetch): Promise<HttpConnection> {
       const length = table.frameLength(index);
       const isWhole = have === 0 && bytes.length - at >= length;
       const piece = Math.min(length - have, bytes.length - at);
-      if (!isWhole) bytes.copy(frame, have, at, at + piece);
+      if (!isWhole && !isInPlace(bytes, at, have)) bytes.copy(frame, have, at, at + piece);
       if (have + piece === length) {
         const whole = isWhole ? bytes.subarray(at, at + length) : frame.subarray(0, length);
         if (!options.onFrame(index, whole)) {
@@ -93,6 +102,7 @@ export async function fetchSpan(options: SpanFetch): Promise<HttpConnection> {
         hasBody = true;
         return sink;
       },
+      room,
     });
     const connection = await Promise.race([work, watch.stalled]);
     if (index < to) throw endsEarly(source, index);

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { zstdDecompressSync } from 'node:zlib';
 import { KindlingError } from '../../../protocol/error.ts';
 import { native } from '../target/native.ts';
 
@@ -26,7 +25,9 @@ export function createUnpack(): Unpack {
 
 const unpackWithZlib: Unpack = (frame, into, rawLength) => {
   try {
-    const raw = zstdDecompressSync(frame, { maxOutputLength: rawLength + 1 });
+    const raw = process
+      .getBuiltinModule('node:zlib')
+      .zstdDecompressSync(frame, { maxOutputLength: rawLength + 1 });
     if (raw.length !== rawLength) return false;
     raw.copy(into);
     return true;

@@ -20,6 +20,8 @@ export interface GetOptions {
   onConnection?: (connection: HttpConnection) => void;
   /** Called with the head of the final answer (redirects are followed before); gives the taker of the body. */
   onHead: (head: ResponseHead, url: URL) => BodySink;
+  /** Where the body's taker wants its next bytes, if it can say; they may come from elsewhere all the same. */
+  room?: () => Buffer | undefined;
 }
 
 /** One GET with redirects followed; resolves with the connection when the whole body has been taken. */
@@ -38,6 +40,7 @@ export async function get(source: string, options: GetOptions): Promise<HttpConn
     await connection.request({
       url: withoutCredentials(url),
       headers: requestHeaders(url, first, options),
+      room: options.room,
       onHead: (head) => {
         if (REDIRECTS.has(head.status) && head.headers['location'] !== undefined) {
           location = head.headers['location'];

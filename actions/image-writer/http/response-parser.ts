@@ -49,6 +49,11 @@ export class ResponseParser {
     return this.#state === 'until-close';
   }
 
+  /** Whether everything that comes next is body, up to its end. */
+  get isInBody(): boolean {
+    return this.#state === 'length';
+  }
+
   /** Eats bytes and answers how many; fewer than given means that the body's taker wants a pause, or that it is done. */
   push(bytes: Buffer): number {
     let at = 0;

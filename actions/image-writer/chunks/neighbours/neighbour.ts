@@ -1,4 +1,3 @@
-import { zstdDecompressSync } from 'node:zlib';
 import { KindlingError } from '../../../../protocol/error.ts';
 import type { HttpConnection } from '../../http/connection.ts';
 import { getSmall } from '../../http/get.ts';
@@ -178,7 +177,7 @@ export class Neighbour {
 
 function unpack(stored: Buffer, length: number): Buffer | undefined {
   try {
-    return zstdDecompressSync(stored, { maxOutputLength: length });
+    return process.getBuiltinModule('node:zlib').zstdDecompressSync(stored, { maxOutputLength: length });
   } catch {
     return undefined;
   }

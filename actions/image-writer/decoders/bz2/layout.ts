@@ -56,9 +56,8 @@ export const SELECTORS: u32 = 0x20000;
  * reads on below, a list of selectors up to 25,000 bytes far: there is so much room.
  */
 export const REVERSED_TOP: u32 = 0x280000;
-/** Successors: four bytes per row of the transform, on pages of 2 MiB. */
+/** Successors: four bytes per row of the transform. */
 export const ROWS: u32 = 0x400000;
-export const ROWS_BYTES: u32 = 0x380000;
 /** What the move-to-front list gives; afterwards the lanes of the transform, each as long as a block. */
 export const BYTES: u32 = 0x780000;
 export const LANE_STRIDE: u32 = 0xe0000;

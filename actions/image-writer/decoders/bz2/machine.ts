@@ -1,10 +1,7 @@
-import { native } from '../../target/native.ts';
 import { MACHINE, PLAIN_MACHINE } from './generated/machine.ts';
-import { MEMORY_BYTES, ROWS, ROWS_BYTES } from './layout.ts';
+import { MEMORY_BYTES } from './layout.ts';
 
 const PAGE = 65_536;
-/** sys/mman.h: huge pages, please. */
-const MADV_HUGEPAGE = 14;
 
 /** What machine/index.ts exports. */
 export interface Machine {
@@ -47,16 +44,10 @@ export function compilePlainMachine(): MachineCode {
   return new WebAssembly.Module(Buffer.from(PLAIN_MACHINE, 'base64'));
 }
 
-/** The memory of one thread. Only what is used of it is ever there; the rows, which are jumped about in, in huge pages. */
+/** The memory of one thread. Only what is used of it is ever there. Huge pages were measured: they change nothing. */
 export function createMachineMemory(): MachineMemory {
   const pages = MEMORY_BYTES / PAGE;
-  const memory = new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
-  const c = native();
-  if (c) {
-    const address = c.addressOf(Buffer.from(memory.buffer));
-    c.functions.madvise(address + BigInt(ROWS), BigInt(ROWS_BYTES), MADV_HUGEPAGE); // a kernel without them says no
-  }
-  return memory;
+  return new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
 }
 
 export function startMachine(code: MachineCode, memory: MachineMemory): Machine {
