@@ -1,5 +1,5 @@
 import { describeError, KindlingError, toKindlingError } from '../protocol/error.ts';
-import { generateProtocol } from './generate.ts';
+import { generateCode } from './generate.ts';
 import { installDebianPackages } from './install-debian-packages.ts';
 import { runProgram } from './run-program.ts';
 
@@ -31,7 +31,7 @@ async function main([name = '', ...args]: string[]): Promise<number> {
   if (!command) throw unknownCommand(name);
   if (command.needsRoot && process.getuid?.() !== 0) return throughSudo([name, ...args]);
   if (command.needsDebianPackages) await installDebianPackages();
-  generateProtocol();
+  generateCode();
   return command.start(args);
 }
 

@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import type { Writable } from 'node:stream';
 import { KindlingError } from '../../protocol/error.ts';
-import { BZ2_END, Bz2Members } from './bz2-members.ts';
 import { type DecompressorInput, PipeInput, StreamInput } from './decompressor-input.ts';
 import { openPipe, type Pipe } from './pipe.ts';
 
@@ -12,48 +10,32 @@ const TAIL_BYTES = 64;
 const DAMAGE_BY_NAME = /Compressed data is corrupt|File format not recognized/;
 
 /** Programs that decompress from standard input to standard output, best first. */
-const PROGRAMS: Record<'xz' | 'bz2', readonly { argv: readonly string[]; needs: RegExp; package: string }[]> =
+const PROGRAMS: readonly { argv: readonly string[]; needs: RegExp; package: string }[] = [
+  // several threads where the file has several blocks; bounded, so that 512 MB of RAM are enough
   {
-    xz: [
-      // several threads where the file has several blocks; bounded, so that 512 MB of RAM are enough
-      {
-        argv: ['xz', '-dc', '-T0', '--memlimit-mt-decompress=96MiB'],
-        needs: /XZ Utils\) (5\.[4-9]|5\.\d\d|[6-9])/,
-        package: 'xz-utils',
-      },
-      { argv: ['xz', '-dc'], needs: /./, package: 'xz-utils' },
-      { argv: ['busybox', 'unxz', '-c'], needs: /./, package: 'busybox-static' },
-    ],
-    bz2: [
-      {
-        argv: ['lbzip2', '-dc', '-n', String(availableParallelism())],
-        needs: /lbzip2/,
-        package: 'lbzip2',
-      },
-      { argv: ['bzip2', '-dc'], needs: /./, package: 'bzip2' },
-      { argv: ['busybox', 'bunzip2', '-c'], needs: /./, package: 'busybox-static' },
-    ],
-  };
+    argv: ['xz', '-dc', '-T0', '--memlimit-mt-decompress=96MiB'],
+    needs: /XZ Utils\) (5\.[4-9]|5\.\d\d|[6-9])/,
+    package: 'xz-utils',
+  },
+  { argv: ['xz', '-dc'], needs: /./, package: 'xz-utils' },
+  { argv: ['busybox', 'unxz', '-c'], needs: /./, package: 'busybox-static' },
+];
 
 /**
- * bzip2, and xz where its library is missing, are decompressed by the system's own programs, on all cores where they can.
+ * xz, where its library is missing, is decompressed by the system's own programs, on all cores where they can.
  * Spawned here and not through `Run`, because bytes stream through it.
  */
 export class ExternalDecompressor {
   readonly #child: ChildProcess;
   readonly #input: DecompressorInput;
   readonly #outputPipe: Pipe | undefined = openPipe();
-  readonly #format: 'xz' | 'bz2';
   readonly command: string;
   #stderr = '';
   #hasEnded = false;
   #lastBytes = Buffer.alloc(0);
-  readonly #members: Bz2Members | undefined;
 
-  constructor(format: 'xz' | 'bz2') {
-    this.#format = format;
-    this.#members = format === 'bz2' ? new Bz2Members() : undefined;
-    const [program = '', ...args] = findProgram(format);
+  constructor() {
+    const [program = '', ...args] = findProgram();
     this.command = [program, ...args].join(' ');
     const inputPipe = openPipe();
     this.#child = spawn(program, args, {
@@ -77,7 +59,6 @@ export class ExternalDecompressor {
   /** Takes as much as fits; after less than all, `onRoom` is called when it can take more. */
   write(bytes: Buffer, onRoom: () => void): number {
     const taken = this.#input.write(bytes, onRoom);
-    this.#members?.look(bytes.subarray(0, taken));
     const last = bytes.subarray(Math.max(0, taken - TAIL_BYTES), taken);
     this.#lastBytes = Buffer.concat([this.#lastBytes, last]).subarray(-TAIL_BYTES);
     return taken;
@@ -104,13 +85,10 @@ export class ExternalDecompressor {
     }
     const exitCode = await closed;
     if (exitCode !== 0) throw this.#complaint(exitCode);
-    // bzip2 and busybox take whatever is no further member for the end, and say nothing
-    const isWhole = endsProperlyPadded(this.#format, this.#lastBytes) && !this.#members?.isBroken;
-    if (this.#hasEnded && !isWhole) {
-      throw new KindlingError(
-        'KND_IMAGE_CORRUPT',
-        `something follows the end of the image’s ${this.#format} data`,
-      );
+    // busybox takes whatever is no further stream for the end, and says nothing
+    const isPadding = this.#lastBytes.every((byte) => byte === 0);
+    if (this.#hasEnded && !isPadding && !endsProperly(this.#lastBytes)) {
+      throw new KindlingError('KND_IMAGE_CORRUPT', 'something follows the end of the image’s xz data');
     }
   }
 
@@ -127,36 +105,23 @@ export class ExternalDecompressor {
   #complaint(exitCode: number | null): KindlingError {
     const said = this.#stderr.trim().split('\n').at(-1) ?? '';
     // not every program tells the two apart: an end that does not look like one is a file cut off
-    const isTruncated =
-      this.#hasEnded && !endsProperly(this.#format, this.#lastBytes) && !DAMAGE_BY_NAME.test(said);
+    const isTruncated = this.#hasEnded && !endsProperly(this.#lastBytes) && !DAMAGE_BY_NAME.test(said);
     return new KindlingError(
       isTruncated ? 'KND_IMAGE_TRUNCATED' : 'KND_IMAGE_CORRUPT',
       isTruncated
-        ? `the image ends in the middle of its ${this.#format} data`
-        : `the image’s ${this.#format} data is damaged: ${said || `exit code ${exitCode}`}`,
+        ? `the image ends in the middle of its xz data`
+        : `the image’s xz data is damaged: ${said || `exit code ${exitCode}`}`,
     );
   }
 }
 
-/** xz-file-format 2.1.2.4: the footer ends with «YZ», padding of zeros may follow. bzip2: a 48-bit mark, a CRC, up to 7 bits. */
-export function endsProperly(format: 'xz' | 'bz2', lastBytes: Buffer): boolean {
-  if (format === 'xz') return /YZ\0*$/.test(lastBytes.toString('latin1'));
-  const bits = BigInt(`0x${lastBytes.toString('hex') || '0'}`);
-  const mask = (1n << 48n) - 1n;
-  return [0n, 1n, 2n, 3n, 4n, 5n, 6n, 7n].some((padding) => ((bits >> (32n + padding)) & mask) === BZ2_END);
+/** xz-file-format 2.1.2.4: the footer ends with «YZ», padding of zeros may follow. */
+export function endsProperly(lastBytes: Buffer): boolean {
+  return /YZ\0*$/.test(lastBytes.toString('latin1'));
 }
 
-/** The same, with zeros behind it that somebody filled a block up with. */
-function endsProperlyPadded(format: 'xz' | 'bz2', lastBytes: Buffer): boolean {
-  for (let end = lastBytes.length; end > 0; end -= 1) {
-    if (endsProperly(format, lastBytes.subarray(0, end))) return true;
-    if (lastBytes[end - 1] !== 0) return false;
-  }
-  return true;
-}
-
-function findProgram(format: 'xz' | 'bz2'): readonly string[] {
-  for (const { argv, needs } of PROGRAMS[format]) {
+function findProgram(): readonly string[] {
+  for (const { argv, needs } of PROGRAMS) {
     const [program = ''] = argv;
     const { error, stdout, stderr } = spawnSync(program, [program === 'busybox' ? '--help' : '--version'], {
       encoding: 'utf8',
@@ -166,6 +131,6 @@ function findProgram(format: 'xz' | 'bz2'): readonly string[] {
   }
   throw new KindlingError(
     'KND_TOOL_MISSING',
-    `nothing here can decompress ${format}: install ${PROGRAMS[format].map((entry) => entry.package).join(' or ')}`,
+    `nothing here can decompress xz: install ${PROGRAMS.map((entry) => entry.package).join(' or ')}`,
   );
 }

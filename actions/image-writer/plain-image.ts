@@ -195,13 +195,13 @@ export class PlainImageWrite {
   async #chooseDecoding(format: ImageFormat, source: string): Promise<Decoding> {
     switch (format) {
       case 'gz':
+      case 'bz2':
       case 'zst':
         return { format };
       case 'xz':
-      case 'bz2':
-        if (format === 'xz' && lzmaLibrary()) return { format };
-        this.#external = new ExternalDecompressor(format);
-        this.#context.log?.('info', `${format} data is decompressed by ${this.#external.command}`);
+        if (lzmaLibrary()) return { format };
+        this.#external = new ExternalDecompressor();
+        this.#context.log?.('info', `xz data is decompressed by ${this.#external.command}`);
         this.#pumping = this.#external.finished((bytes) => this.#pumpToRing(bytes));
         this.#pumping.catch((error) => this.#result.reject(error));
         return this.#external.outputFd === undefined

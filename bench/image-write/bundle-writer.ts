@@ -6,6 +6,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const PROGRAM = 'bench/image-write/writer-program.ts';
 const WORKERS = [
   'actions/image-writer/stream/stream.worker.ts',
+  'actions/image-writer/decoders/bz2/block.worker.ts',
   'actions/image-writer/chunks/chunk.worker.ts',
 ];
 

@@ -1,4 +1,5 @@
 import { native } from '../target/native.ts';
+import { decodeBz2 } from './bz2.ts';
 import type { Decoder } from './decoder.ts';
 import { gzipDecoder } from './gzip.ts';
 import { lzmaLibrary } from './lzma-library.ts';
@@ -10,9 +11,9 @@ import { decodeRaw } from './raw.ts';
 import { xzDecoder } from './xz.ts';
 import { zstdDecoder } from './zstd.ts';
 
-/** How the worker turns the file into the disk; bz2, and xz without its library, reach it already decompressed: through a pipe, or as raw. */
+/** How the worker turns the file into the disk; xz without its library reaches it already decompressed: through a pipe, or as raw. */
 export type Decoding =
-  | { format: 'raw' | 'gz' | 'xz' | 'zst' }
+  | { format: 'raw' | 'gz' | 'bz2' | 'xz' | 'zst' }
   | { format: 'pipe'; fd: number }
   | { format: 'qcow2'; map: Qcow2Map };
 
@@ -23,6 +24,8 @@ export function chooseDecoder(decoding: Decoding): Decoder {
       return decodeRaw;
     case 'gz':
       return c ? gzipDecoder(c) : decodeGzipWithStreams;
+    case 'bz2':
+      return decodeBz2;
     case 'xz': {
       const lzma = lzmaLibrary();
       if (!c || !lzma) throw new Error('this thread has no liblzma');

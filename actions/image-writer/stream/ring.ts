@@ -121,6 +121,11 @@ export class RingReader {
     }
   }
 
+  /** Would `next` answer at once? */
+  hasNext(): boolean {
+    return Atomics.load(this.#words, HEAD) !== this.#tail || Atomics.load(this.#words, ENDED) === 1;
+  }
+
   consume(length: number): void {
     this.#tail = (this.#tail + length) | 0;
     Atomics.store(this.#words, TAIL, this.#tail);

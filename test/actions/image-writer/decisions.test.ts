@@ -146,13 +146,9 @@ describe('owners of chunks among neighbours', () => {
   });
 });
 
-test('the end of an xz and of a bzip2 file is recognised', () => {
-  expect(endsProperly('xz', Buffer.from('....YZ\0\0\0\0'))).toBe(true);
-  expect(endsProperly('xz', Buffer.from('....cut'))).toBe(false);
-  const footer = (0x177245385090n << 32n) | 0x12345678n;
-  const shifted = Buffer.from((footer << 3n).toString(16).padStart(24, '0'), 'hex');
-  expect(endsProperly('bz2', Buffer.concat([Buffer.alloc(8, 0xee), shifted]))).toBe(true);
-  expect(endsProperly('bz2', Buffer.alloc(32, 0xee))).toBe(false);
+test('the end of an xz file is recognised', () => {
+  expect(endsProperly(Buffer.from('....YZ\0\0\0\0'))).toBe(true);
+  expect(endsProperly(Buffer.from('....cut'))).toBe(false);
 });
 
 test('runs of zeros and of data are told apart in steps of 64 KiB', () => {

@@ -43,7 +43,7 @@ describe('the executable', () => {
       pid: 1,
       ffiPid: 1,
       files: ['proc', 'program'],
-      fromWorker: { answer: 1024, zstdVersion: expect.any(Number) },
+      fromWorker: { answer: 1024, zstdVersion: expect.any(Number), fromItsOwn: [{ answer: 2 }] },
       child: 'I am the child',
       zstd: 'zstd',
       sha256: 'e3b0c442',
