@@ -28,7 +28,7 @@ const LONGEST_MIN_MATCH = 7;
 const SMALLEST_LEVELS = 13;
 
 /** Literals are compressed where that makes the chunk so much smaller: unpacking them is a quarter of the work (decision 060). */
-const WORTHWHILE_LITERALS = 0.13;
+const WORTHWHILE_LITERALS = 0.18;
 /** From the middle of the chunk; large enough to be like all of it. */
 const SAMPLE = 1024 * 1024;
 

@@ -77,13 +77,15 @@ export class ChunkWorker {
 
   async #doSpan(from: number, to: number): Promise<void> {
     const wanted: number[] = [];
+    const zeros: number[] = [];
     for (let index = from; index < to; index += 1) {
       const state = this.#table.states[index];
       if (this.#task.phase === 'check') this.#check(index, state);
-      else if (state === STATE.zero) this.#zero(index);
+      else if (state === STATE.zero) zeros.push(index);
       else if (state === STATE.fetch) wanted.push(index);
       this.#throwIfStopped();
     }
+    for (const run of consecutive(zeros)) this.#zero(run.from, run.to);
     for (const run of consecutive(wanted)) {
       if (!this.#neighbours) await this.#fetchFromOrigin(run.from, run.to);
       else if (await this.#neighbours.isMine(run.from)) await this.#fetchForAll(run.from);
@@ -91,9 +93,13 @@ export class ChunkWorker {
     }
   }
 
-  #zero(index: number): void {
-    this.#output.writeZeroRun(this.#table.rawPosition(index), this.#table.rawLength(index));
-    this.#done(index);
+  /** One command to the disk for all that lie side by side. */
+  #zero(from: number, to: number): void {
+    const start = this.#table.rawPosition(from);
+    const last = to - 1;
+    const end = this.#table.rawPosition(last) + this.#table.rawLength(last);
+    this.#output.writeZeroRun(start, end - start);
+    for (let index = from; index < to; index += 1) this.#done(index);
   }
 
   /** What is on the disk already is not fetched. */

