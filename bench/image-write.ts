@@ -53,7 +53,7 @@ export const benchmarkImageWrite: RunBenchmark = async ({ args, say }) => {
     const results = await runCases(workspace, cases, { rounds, say, ceiling });
     const extras: Extras | undefined = ceiling && {
       ceiling: ceiling.result,
-      ...(await measureExtras(workspace, ours, say)),
+      ...(await measureExtras(workspace, ours, { rounds, say })),
     };
     return { rows: results.map(describe), bars: judge(results, extras) };
   } finally {
@@ -61,10 +61,10 @@ export const benchmarkImageWrite: RunBenchmark = async ({ args, say }) => {
   }
 };
 
-async function measureExtras(workspace: Workspace, ours: Writer, say: (text: string) => void) {
+async function measureExtras(workspace: Workspace, ours: Writer, { rounds, say }: Omit<Rounds, 'ceiling'>) {
   return {
     link: await measureLink(workspace, ours, say),
-    scaling: await measureScaling(workspace, ours, say),
+    scaling: await measureScaling(workspace, ours, { rounds, say }),
     delta: await measureDelta(workspace, ours, say),
     neighbours: await measureNeighbours(workspace, ours, say),
   };

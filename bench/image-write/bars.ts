@@ -71,9 +71,9 @@ function judgeExtras({ ceiling, link, scaling, delta, neighbours }: Extras): Bar
   const share = Math.max(download, decompress, write) / chunked;
   const stages = `download ${download.toFixed(2)} s, decompress ${decompress.toFixed(2)} s, write ${write.toFixed(2)} s`;
   const [one, four, eight] = scaling;
-  const growth = one && eight ? eight.run.wallSeconds / one.run.wallSeconds : Number.NaN;
-  const memory = one && eight ? eight.run.peakRssMb - one.run.peakRssMb : Number.NaN;
-  const times = [one, four, eight].map((each) => `${each?.run.wallSeconds.toFixed(2)} s`).join(', ');
+  const growth = one && eight ? eight.wallSeconds / one.wallSeconds : Number.NaN;
+  const memory = one && eight ? eight.peakRssMb - one.peakRssMb : Number.NaN;
+  const times = [one, four, eight].map((each) => `${each?.wallSeconds.toFixed(2)} s`).join(', ');
   return [
     {
       name: `chunked onto a real disk (${chunked.toFixed(2)} s), of the ceiling (${stages})`,

@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '../../agent/system/wait.ts';
 import { cleanUpAtExit } from '../clean-up.ts';
@@ -13,7 +13,7 @@ export interface WebServer {
 export async function startNginx(folder: string, address = '127.0.0.1'): Promise<WebServer> {
   const port = 20_000 + Math.floor(Math.random() * 12_000);
   const own = join(folder, `nginx-${port}`);
-  mkdirSync(own);
+  mkdirSync(own, { recursive: true }); // a run that was killed may have left it, in a folder that is kept
   const config = join(own, 'nginx.conf');
   writeFileSync(
     config,
@@ -35,7 +35,8 @@ server { listen ${address}:${port}; root ${folder}; } }\n`,
   const stop = async () => {
     child.kill();
     isUndone();
-    await exited; // it removes its pid file, in a folder that may be about to go
+    await exited; // it removes its pid file first
+    rmSync(own, { recursive: true });
   };
   return { url, stop };
 }
