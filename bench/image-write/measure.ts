@@ -8,8 +8,6 @@ export interface Measurement {
   wallSeconds: number;
   /** User and system time of the command and all of its children. */
   cpuSeconds: number;
-  /** What all cores did meanwhile, the kernel's threads and the server included; of use only on a quiet machine. */
-  busySeconds: number;
   /** Highest sum of the resident memory of all its processes, sampled. */
   peakRssMb: number;
   stdout: string;
@@ -23,7 +21,6 @@ const PAGE = 4096;
 /** Runs a shell command in a process group of its own and measures all of it. */
 export async function measure(command: string): Promise<Measurement> {
   const script = `set -o pipefail; TIMEFORMAT='KINDLING-TIME %R %U %S'; time { ${command}; }`;
-  const busyBefore = busySeconds();
   const child = spawn('bash', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   const killGroup = () => process.kill(-(child.pid ?? 0), 'SIGKILL');
   const isUndone = cleanUpAtExit(killGroup);
@@ -53,19 +50,9 @@ export async function measure(command: string): Promise<Measurement> {
   return {
     wallSeconds: Number(time[1]),
     cpuSeconds: Number(time[2]) + Number(time[3]),
-    busySeconds: busySeconds() - busyBefore,
     peakRssMb: Math.round(peakRssMb),
     stdout,
   };
-}
-
-/** proc(5): user, nice, system, idle, iowait, irq, softirq in hundredths of a second. */
-function busySeconds(): number {
-  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = readFileSync('/proc/stat', 'latin1')
-    .slice('cpu  '.length)
-    .split(' ', 7)
-    .map(Number);
-  return (user + nice + system + irq + softirq) / 100;
 }
 
 function groupRssMb(group: number): number {
