@@ -14,7 +14,8 @@ export function startGuarded(program: string, args: readonly string[], options: 
   // setpriv only sets the parent-death signal and then becomes the program: the pid is the program's own.
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', program, ...args], options);
   processes.add(child);
-  child.on('close', () => processes.delete(child));
+  // 'exit', as kill() waits for it: 'close' comes later, when the pipes have been read to their ends.
+  child.on('exit', () => processes.delete(child));
   child.on('error', () => processes.delete(child));
   return child;
 }
