@@ -89,12 +89,17 @@ export class ChunkOutput {
     if (end > start && !this.#options.targetIsZero) writeZeros(this.#options.target, start, end - start);
   }
 
-  async finish(): Promise<void> {
+  /** Resolves when nothing is on its way to the disk any more. */
+  async landed(): Promise<void> {
     while (this.#inFlight > 0) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#wake.push(resolve);
       await promise;
     }
+  }
+
+  async finish(): Promise<void> {
+    await this.landed();
     if (this.failure) throw this.failure;
   }
 

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { KindlingError } from '../../../protocol/error.ts';
 import { isWorthAsking, nameDownloadError } from '../download.ts';
 import type { HttpConnection } from '../http/connection.ts';
@@ -13,10 +14,11 @@ import { fetchSpan } from './fetch-span.ts';
 import { NeighbourSource } from './neighbours/neighbour-source.ts';
 import { createUnpack, hasHash, isWrongContent, wrongChunk } from './unpack-chunk.ts';
 
-/** One of the threads that fetch, verify, unpack and write chunks, in any order, until the work list is empty. */
+/** One of the threads (the main thread among them) that fetch, verify, unpack and write chunks, in any order, until the work list is empty. */
 export class ChunkWorker {
   readonly #task: ChunkTask;
   readonly #say: (message: ChunkWorkerMessage) => void;
+  readonly #signal: AbortSignal | undefined;
   readonly #table: ChunkTable;
   readonly #target: Target;
   readonly #output: ChunkOutput;
@@ -33,9 +35,11 @@ export class ChunkWorker {
   /** What each source called its file: a second name explains a wrong chunk. */
   readonly #etags: Map<string, Set<string>>;
 
-  constructor(task: ChunkTask, say: (message: ChunkWorkerMessage) => void) {
+  /** `signal` ends what it waits for, where nobody can end the whole thread. */
+  constructor(task: ChunkTask, say: (message: ChunkWorkerMessage) => void, signal?: AbortSignal) {
     this.#task = task;
     this.#say = say;
+    this.#signal = signal;
     this.#table = new ChunkTable(task.table);
     this.#target = { ...task.target, close: () => {} };
     this.#figures = new Figures(task.figures);
@@ -66,6 +70,8 @@ export class ChunkWorker {
     } finally {
       this.#connection?.destroy();
       this.#neighbours?.close();
+      // whatever happened: nothing is on its way to a disk that somebody may close now
+      await this.#output.landed();
     }
   }
 
@@ -80,7 +86,7 @@ export class ChunkWorker {
     const zeros: number[] = [];
     for (let index = from; index < to; index += 1) {
       const state = this.#table.states[index];
-      if (this.#task.phase === 'check') this.#check(index, state);
+      if (this.#task.phase === 'check') await this.#check(index, state);
       else if (state === STATE.zero) zeros.push(index);
       else if (state === STATE.fetch) wanted.push(index);
       this.#throwIfStopped();
@@ -103,8 +109,9 @@ export class ChunkWorker {
   }
 
   /** What is on the disk already is not fetched. */
-  #check(index: number, state: number | undefined): void {
+  async #check(index: number, state: number | undefined): Promise<void> {
     if (state !== STATE.check && state !== STATE.checkZero) return;
+    await nextTurn(); // reading a chunk holds up all else on this thread
     if (this.#isOnDisk(index)) {
       this.#add('kept', 1);
       this.#done(index);
@@ -143,6 +150,7 @@ export class ChunkWorker {
           to,
           frame: this.#frame,
           connection: this.#connection,
+          signal: this.#signal,
           onBytes: (bytes) => this.#add('bytesFetched', bytes),
           onEtag: (etag) => this.#noteEtag(source, etag),
           onPausable: (go) => {
@@ -174,7 +182,7 @@ export class ChunkWorker {
         const isTired = failures >= sources.length && (retry.isEnabled === false || isOver);
         if (isTired || error.code === 'KND_DISK_WRITE') throw error;
         this.#say({ kind: 'retry', message: `chunk ${next}: ${error.message}` });
-        if (failures >= sources.length) await pause.wait();
+        if (failures >= sources.length) await pause.wait(this.#signal);
       }
     }
   }

@@ -1,18 +1,17 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort } from 'node:worker_threads';
 import { toErrorReport } from '../../../protocol/error.ts';
 import type { ChunkTask, ChunkWorkerMessage } from './chunk-task.ts';
 import { ChunkWorker } from './chunk-worker.ts';
 
-if (parentPort) {
-  const port = parentPort;
-  const say = (message: ChunkWorkerMessage) => port.postMessage(message);
-  const task = workerData as ChunkTask;
-  if (task.roots) process.getBuiltinModule('node:tls').setDefaultCACertificates(task.roots);
-  new ChunkWorker(task, say)
-    .run()
-    .then(
-      () => say({ kind: 'done' }),
-      (thrown: unknown) => say({ kind: 'failed', error: toErrorReport(thrown) }),
-    )
-    .finally(() => port.close());
-}
+// the task comes when there is one: the thread is started while the first chunk is still being looked at
+parentPort?.once('message', async (task: ChunkTask) => {
+  const say = (message: ChunkWorkerMessage) => parentPort?.postMessage(message);
+  try {
+    if (task.roots) process.getBuiltinModule('node:tls').setDefaultCACertificates(task.roots);
+    await new ChunkWorker(task, say).run();
+    say({ kind: 'done' });
+  } catch (thrown) {
+    say({ kind: 'failed', error: toErrorReport(thrown) });
+  }
+  parentPort?.close();
+});

@@ -8,6 +8,7 @@ import { closingLine, findBottleneck, ProgressReporter, type ProgressSample } fr
 import { GATE_BYTES, HEAD_BYTES } from '../stream/block-output.ts';
 import { alignedMemory } from '../target/aligned-memory.ts';
 import { type Target, tryReadRange, writeBuffered } from '../target/target.ts';
+import { ChunkCrew, workerCount } from './chunk-crew.ts';
 import { ChunkTable, STATE } from './chunk-table.ts';
 import { type ChunkTask, type ChunkWorkerMessage, Figures } from './chunk-task.ts';
 import { fetchFirstChunk } from './first-chunk.ts';
@@ -15,7 +16,6 @@ import { ChunkJournal, fitsJournal, readJournal } from './journal.ts';
 import type { Neighbourhood } from './neighbours/neighbourhood.ts';
 import { planSpans } from './plan-spans.ts';
 import { hasHash } from './unpack-chunk.ts';
-import { runWorkers, workerCount } from './worker-pool.ts';
 
 const SAMPLE_EVERY = 16;
 
@@ -28,6 +28,8 @@ export class ChunkedImageWrite {
   readonly #table: ChunkTable;
   readonly #figures = Figures.forWorkers(workerCount());
   readonly #startedAt = performance.now();
+  /** Of the first phase, made before there is work for it. */
+  #crew: ChunkCrew | undefined;
   #phase: ProgressSample['phase'] = 'checking';
   #withholdFrom = Number.MAX_SAFE_INTEGER;
   #firstChunk: Buffer | undefined;
@@ -57,6 +59,7 @@ export class ChunkedImageWrite {
     const progress = new ProgressReporter(this.#context.onProgress, () => this.#sample());
     const neighbourhood = await this.#neighbourhood();
     let journal: ChunkJournal | undefined;
+    this.#crew = this.#makeCrew();
     try {
       // 1 what is on the disk already?
       checkFits(this.#manifest.size, this.#target, this.#source);
@@ -108,6 +111,7 @@ export class ChunkedImageWrite {
       await neighbourhood?.linger(this.#context.signal);
       return this.#summary(gptMoved);
     } finally {
+      this.#crew?.dismiss();
       progress.stop();
       await journal?.stop();
       await neighbourhood?.close();
@@ -212,6 +216,10 @@ export class ChunkedImageWrite {
     await this.#runPhase('write', neighbourhood);
   }
 
+  #makeCrew(): ChunkCrew {
+    return new ChunkCrew({ isHere: this.#request.chunks?.neighbours === undefined });
+  }
+
   async #runPhase(
     phase: ChunkTask['phase'],
     neighbourhood?: Neighbourhood,
@@ -220,7 +228,9 @@ export class ChunkedImageWrite {
     const { close: _, ...target } = this.#target;
     const spans = planSpans(this.#table, phase, neighbourhood?.settings.ownUrl);
     if (spans.byteLength === 0) return;
-    await runWorkers({
+    const crew = this.#crew ?? this.#makeCrew();
+    this.#crew = undefined;
+    await crew.run({
       task: {
         phase,
         table: this.#table.memory,

@@ -15,6 +15,7 @@ export interface SpanFetch {
   /** Room for the longest frame. */
   frame: Buffer;
   connection: HttpConnection | undefined;
+  signal?: AbortSignal | undefined;
   onBytes: (bytes: number) => void;
   /** Called with the entity tag of each answer that has one. */
   onEtag?: (etag: string) => void;
@@ -26,7 +27,7 @@ export interface SpanFetch {
 
 /** Fetches the frames of neighbouring chunks in one Range request and hands them on, one by one. */
 export async function fetchSpan(options: SpanFetch): Promise<HttpConnection> {
-  const { table, source, transport, from, to, frame } = options;
+  const { table, source, transport, from, to, frame, signal } = options;
   const start = table.frameOffset(from);
   const end = table.frameOffset(to - 1) + table.frameLength(to - 1);
   let index = from;
@@ -87,9 +88,12 @@ export async function fetchSpan(options: SpanFetch): Promise<HttpConnection> {
     return at;
   };
 
+  const onAbort = () => open?.destroy();
+  signal?.addEventListener('abort', onAbort, { once: true });
   try {
     const work = get(source, {
       transport,
+      ...(signal ? { signal } : {}),
       headers: { range: `bytes=${start}-${end - 1}` },
       connection: options.connection,
       onConnection: (used) => {
@@ -112,6 +116,7 @@ export async function fetchSpan(options: SpanFetch): Promise<HttpConnection> {
     if (thrown instanceof KindlingError || !hasBody) throw thrown;
     throw endsEarly(source, index, thrown);
   } finally {
+    signal?.removeEventListener('abort', onAbort);
     watch.stop();
   }
 }

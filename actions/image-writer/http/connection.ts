@@ -177,6 +177,7 @@ async function ready(
   signal?: AbortSignal,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
+  if (signal?.aborted) reject(signal.reason);
   const onAbort = () => reject(signal?.reason);
   const onTimeout = () => reject(new Error(`no connection to ${url.host} within 30 s`));
   const onClose = () => reject(new Error(`${url.host} closed the connection at once`));
