@@ -102,7 +102,7 @@ async function runCases(
         say(`${each.name} is left out: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
       }
     }
-    await ceiling?.measureOnce();
+    await ceiling?.measureRound();
   }
   return [...runs].map(([each, state]) => {
     const bytes = bytesOf(each, workspace);

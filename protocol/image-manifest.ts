@@ -1,4 +1,5 @@
-import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { crypto, sha256 } from './crypto.ts';
 import { KindlingError } from './error.ts';
 
 /**
@@ -82,8 +83,10 @@ export function encodeManifest(facts: ManifestFacts, chunks: readonly Chunk[]): 
 /** Adds a signature at the end; the root stays what it was. */
 export function signManifest(text: string, privateKey: KeyObject): string {
   const { body, signatures } = split(text);
-  const keyId = keyIdOf(createPublicKey(privateKey));
-  const line = `signature ${keyId} ${sign(null, signedText(rootOf(body)), privateKey).toString('base64')}\n`;
+  const keyId = keyIdOf(crypto().createPublicKey(privateKey));
+  const line = `signature ${keyId} ${crypto()
+    .sign(null, signedText(rootOf(body)), privateKey)
+    .toString('base64')}\n`;
   const others = signatures.filter((entry) => !entry.startsWith(`signature ${keyId} `));
   return [body, ...others.map((entry) => `${entry}\n`), line].join('');
 }
@@ -111,22 +114,21 @@ export function decodeManifest(text: string): ImageManifest {
 export function isManifestSignedBy(manifest: ImageManifest, publicKeys: readonly string[]): boolean {
   const text = signedText(manifest.root);
   return publicKeys.some((pem) => {
-    const key = createPublicKey(pem);
-    return manifest.signatures.some(({ signature }) => verify(null, text, key, signature));
+    const key = crypto().createPublicKey(pem);
+    return manifest.signatures.some(({ signature }) => crypto().verify(null, text, key, signature));
   });
 }
 
 /** A short name for a public key: the first 16 digits of the SHA-256 of its DER form. */
 function keyIdOf(key: KeyObject): string {
-  return createHash('sha256')
-    .update(key.export({ type: 'spki', format: 'der' }))
-    .digest('hex')
+  return sha256(key.export({ type: 'spki', format: 'der' }))
+    .toString('hex')
     .slice(0, 16);
 }
 
 const signedText = (root: string) => Buffer.from(`kindling-image-manifest-root ${root}\n`);
 
-const rootOf = (body: string) => createHash('sha256').update(body).digest('hex');
+const rootOf = (body: string) => sha256(Buffer.from(body)).toString('hex');
 
 function split(text: string): { body: string; signatures: string[] } {
   const at = text.search(/^signature /m);

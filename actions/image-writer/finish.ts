@@ -1,5 +1,5 @@
-import { createHash, hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { crypto, sha256 as hash } from '../../protocol/crypto.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { moveBackupGpt } from '../../protocol/partition-table/gpt-backup.ts';
 import { type ImageTable, readImageTable } from '../../protocol/partition-table/image-table.ts';
@@ -116,7 +116,7 @@ export async function readBack(
     if (position < HEAD_BYTES || position + length > withheldFrom) continue;
     const aligned = Math.ceil(length / ALIGNMENT) * ALIGNMENT;
     const found = tryReadRange(target, buffer, position, Math.min(aligned, target.size - position));
-    if (!hash('sha256', found.subarray(0, length), 'buffer').equals(sha256)) {
+    if (!hash(found.subarray(0, length)).equals(sha256)) {
       throw new KindlingError(
         'KND_DISK_READBACK',
         `${target.path}: the ${length} bytes at ${position} are not what was written`,
@@ -132,7 +132,7 @@ export async function hashFromDisk(
   target: Target,
   parts: { head: Uint8Array; tail: Uint8Array; tailAt: number; rawLength: number },
 ): Promise<string> {
-  const digest = createHash('sha256');
+  const digest = crypto().createHash('sha256');
   const buffer = alignedMemory(READ_BYTES);
   for (let position = 0; position < parts.rawLength; position += READ_BYTES) {
     const length = Math.min(READ_BYTES, parts.rawLength - position);

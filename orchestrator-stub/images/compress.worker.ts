@@ -3,8 +3,6 @@ import { parentPort } from 'node:worker_threads';
 import type { FrameAnswer, FrameOrder } from './frame-compressor.ts';
 import { createCompressFrame } from './zstd-frame.ts';
 
-// node:ffi says that it is experimental; whoever indexes an image has no use for that
-process.emitWarning = () => {};
 const compressFrame = createCompressFrame();
 
 parentPort?.on('message', ({ id, raw, level }: FrameOrder) => {

@@ -1,6 +1,5 @@
 import { constants, zstdCompressSync } from 'node:zlib';
-
-type Ffi = typeof import('node:ffi');
+import { openNativeLibrary } from '../../protocol/native-library.ts';
 
 /** zstd.h; all of them live in the node binary. */
 const FUNCTIONS = {
@@ -37,7 +36,7 @@ export type CompressFrame = (raw: Uint8Array, level: number) => Uint8Array<Array
 
 /** Through node:ffi; where that is missing through node:zlib, which can only compress the literals too. */
 export function createCompressFrame(): CompressFrame {
-  const compress = process.env['KINDLING_NO_FFI'] ? undefined : openLibrary();
+  const compress = openLibrary();
   if (!compress) return compressWithZlib;
   return (raw, level) => {
     if (level >= SMALLEST_LEVELS) return compress(raw, parametersFor(level));
@@ -66,12 +65,8 @@ const compressWithZlib: CompressFrame = (raw, level) =>
 function openLibrary():
   | ((raw: Uint8Array, parameters: Record<number, number>) => Buffer<ArrayBuffer>)
   | undefined {
-  let functions: ReturnType<typeof load>;
-  try {
-    functions = load();
-  } catch {
-    return undefined;
-  }
+  const functions = openNativeLibrary(null, FUNCTIONS)?.functions;
+  if (!functions) return undefined;
   const context = functions.ZSTD_createCCtx();
   const checked = (result: bigint): bigint => {
     if (functions.ZSTD_isError(result)) throw new Error(`zstd says ${BigInt.asIntN(64, result)}`);
@@ -87,5 +82,3 @@ function openLibrary():
     return Buffer.from(room.subarray(0, Number(checked(length))));
   };
 }
-
-const load = () => (process.getBuiltinModule('node:ffi') as Ffi).dlopen(null, FUNCTIONS).functions;

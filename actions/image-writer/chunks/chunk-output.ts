@@ -4,11 +4,15 @@ import { dataRuns, HEAD_BYTES } from '../stream/block-output.ts';
 import { alignedMemory } from '../target/aligned-memory.ts';
 import { ALIGNMENT, diskWriteError, type Target, writeBuffered, writeZeros } from '../target/target.ts';
 
-const BLOCK_COUNT = 3;
+/** With few of them a disk that hesitates for 20 ms holds up the cores; many workers with many would take too much memory. */
+const ALL_BLOCKS = 12;
+const LEAST_BLOCKS = 3;
 
 export interface ChunkOutputOptions {
   target: Target;
   chunkSize: number;
+  /** How many threads write. */
+  workers: number;
   targetIsZero: boolean;
   withholdFrom: number;
   onWritten: (bytes: number) => void;
@@ -25,8 +29,9 @@ export class ChunkOutput {
 
   constructor(options: ChunkOutputOptions) {
     this.#options = options;
-    const memory = alignedMemory(options.chunkSize * BLOCK_COUNT);
-    this.#free = Array.from({ length: BLOCK_COUNT }, (_, i) =>
+    const count = Math.max(LEAST_BLOCKS, Math.floor(ALL_BLOCKS / options.workers));
+    const memory = alignedMemory(options.chunkSize * count);
+    this.#free = Array.from({ length: count }, (_, i) =>
       memory.subarray(i * options.chunkSize, (i + 1) * options.chunkSize),
     );
   }

@@ -64,6 +64,10 @@ export class Figures {
     return new Figures(new SharedArrayBuffer(count * CHUNK_FIGURES.length * 8));
   }
 
+  get workers(): number {
+    return this.#cells.length / CHUNK_FIGURES.length;
+  }
+
   add(worker: number, name: ChunkFigure, amount: number): void {
     const at = worker * CHUNK_FIGURES.length + CHUNK_FIGURES.indexOf(name);
     this.#cells[at] = (this.#cells[at] ?? 0) + amount;

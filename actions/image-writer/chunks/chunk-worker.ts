@@ -50,6 +50,7 @@ export class ChunkWorker {
     this.#output = new ChunkOutput({
       target: this.#target,
       chunkSize: task.table.chunkSize,
+      workers: this.#figures.workers,
       targetIsZero: task.targetIsZero,
       withholdFrom: task.withholdFrom,
       onWritten: (bytes) => this.#add('bytesWritten', bytes),

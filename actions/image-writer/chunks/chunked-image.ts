@@ -226,7 +226,7 @@ export class ChunkedImageWrite {
     figures = this.#figures,
   ): Promise<void> {
     const { close: _, ...target } = this.#target;
-    const spans = planSpans(this.#table, phase, neighbourhood?.settings.ownUrl);
+    const spans = planSpans(this.#table, phase, workerCount(), neighbourhood?.settings.ownUrl);
     if (spans.byteLength === 0) return;
     const crew = this.#crew ?? this.#makeCrew();
     this.#crew = undefined;

@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto';
 import { fdatasync, write } from 'node:fs';
 import { promisify } from 'node:util';
+import { sha256 } from '../../../protocol/crypto.ts';
 import { alignedMemory } from '../target/aligned-memory.ts';
 import { ALIGNMENT, diskWriteError, type Target, tryReadRange } from '../target/target.ts';
 import { type ChunkTable, STATE } from './chunk-table.ts';
@@ -111,14 +111,13 @@ export function encodeJournal(
   into.write(root, 16, 'hex');
   done.copy(into, HEADER_BYTES);
   const end = HEADER_BYTES + done.length;
-  hash('sha256', into.subarray(0, end), 'buffer').copy(into, end);
+  sha256(into.subarray(0, end)).copy(into, end);
 }
 
 export function decodeJournal(record: Buffer, root: string, count: number): FoundJournal | undefined {
   const end = HEADER_BYTES + Math.ceil(count / 8);
   if (record.length < end + 32 || record.toString('latin1', 0, 8) !== MAGIC) return undefined;
   if (record.readUInt32LE(12) !== count || record.toString('hex', 16, 48) !== root) return undefined;
-  if (!hash('sha256', record.subarray(0, end), 'buffer').equals(record.subarray(end, end + 32)))
-    return undefined;
+  if (!sha256(record.subarray(0, end)).equals(record.subarray(end, end + 32))) return undefined;
   return { sequence: record.readUInt32LE(8), done: Buffer.from(record.subarray(HEADER_BYTES, end)) };
 }

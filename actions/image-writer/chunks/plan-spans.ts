@@ -1,26 +1,40 @@
 import { type ChunkTable, STATE } from './chunk-table.ts';
 import { score } from './neighbours/rank.ts';
 
-/** So many chunks are fetched in one request: large enough that a round trip does not show, small enough to share out. */
+/** So many chunks are fetched in one request: large enough that a round trip does not show. */
 const SPAN_CHUNKS = 16;
+/** Of what is left, each worker takes half of its share at most: towards the end the spans get short, and all end together. */
+const SHARES = 2;
 
 /**
  * The work list of one phase: runs of neighbouring chunks that need it, in the order of the file. Among neighbours every chunk
  * is a run of its own, and each node has its own order: what two nodes fetch before they know of each other is not the same.
  */
-export function planSpans(table: ChunkTable, phase: 'check' | 'write', ownUrl?: string): SharedArrayBuffer {
+export function planSpans(
+  table: ChunkTable,
+  phase: 'check' | 'write',
+  workers: number,
+  ownUrl?: string,
+): SharedArrayBuffer {
   const wanted: ReadonlySet<number> =
     phase === 'check' ? new Set([STATE.check, STATE.checkZero]) : new Set([STATE.fetch, STATE.zero]);
+  const isWork = (index: number) => index > 0 && wanted.has(table.states[index] ?? STATE.done);
+  const isData = (index: number) => isWork(index) && !table.isZero(index);
+  let left = table.states.reduce((count, _, index) => count + (isData(index) ? 1 : 0), 0);
   const spans: [from: number, to: number][] = [];
-  const limit = ownUrl === undefined ? SPAN_CHUNKS : 1;
   // chunk 0 is not in the list: it is written by hand, in the end
   for (let from = 1; from < table.count; ) {
-    if (!wanted.has(table.states[from] ?? STATE.done)) {
+    if (!isWork(from)) {
       from += 1;
       continue;
     }
-    let to = from + 1;
-    while (to < table.count && to - from < limit && wanted.has(table.states[to] ?? STATE.done)) to += 1;
+    const share = Math.ceil(left / workers / SHARES) || SPAN_CHUNKS; // nothing left but zeros
+    const limit = ownUrl === undefined ? Math.min(SPAN_CHUNKS, share) : 1;
+    let to = from;
+    while (to < table.count && to - from < limit && isWork(to)) {
+      if (isData(to)) left -= 1;
+      to += 1;
+    }
     spans.push([from, to]);
     from = to;
   }

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { sha256 as hash } from '../../../protocol/crypto.ts';
 import { KindlingError } from '../../../protocol/error.ts';
 import { native } from '../target/native.ts';
 
@@ -36,8 +36,7 @@ const unpackWithZlib: Unpack = (frame, into, rawLength) => {
   }
 };
 
-export const hasHash = (bytes: Buffer, sha256: Buffer): boolean =>
-  hash('sha256', bytes, 'buffer').equals(sha256);
+export const hasHash = (bytes: Buffer, sha256: Buffer): boolean => hash(bytes).equals(sha256);
 
 /** A chunk that is not what was signed; `isReplaced` says that the server has another file by now. */
 export const wrongChunk = (index: number, source: string, isReplaced = false): KindlingError =>

@@ -1,6 +1,4 @@
-import { native } from '../target/native.ts';
-
-type Ffi = typeof import('node:ffi');
+import { openNativeLibrary } from '../../../protocol/native-library.ts';
 
 /** Its name since 2011; the Micro-OS carries it for us. */
 const LIBRARY = 'liblzma.so.5';
@@ -21,21 +19,7 @@ export const CONCATENATED = 8;
 export const ACTION = { run: 0, finish: 3 } as const;
 export const ANSWER = { ok: 0, streamEnd: 1, memoryLimit: 6, noProgress: 10 } as const;
 
-export type LzmaLibrary = ReturnType<typeof open>;
-let library: LzmaLibrary | undefined;
+export type LzmaLibrary = NonNullable<ReturnType<typeof lzmaLibrary>>;
 
 /** The system's liblzma, or undefined where there is none of 5.4 or later (or no node:ffi): then a program has to do it. */
-export function lzmaLibrary(): LzmaLibrary | undefined {
-  if (!native()) return undefined;
-  try {
-    library ??= open();
-  } catch {
-    return undefined;
-  }
-  return library;
-}
-
-function open() {
-  const ffi = process.getBuiltinModule('node:ffi') as Ffi;
-  return ffi.dlopen(LIBRARY, FUNCTIONS).functions;
-}
+export const lzmaLibrary = () => openNativeLibrary(LIBRARY, FUNCTIONS)?.functions;

@@ -1,5 +1,6 @@
-import { createHash, type Hash, hash as hashOnce } from 'node:crypto';
+import type { Hash } from 'node:crypto';
 import { write } from 'node:fs';
+import { crypto, sha256 } from '../../../protocol/crypto.ts';
 import { KindlingError } from '../../../protocol/error.ts';
 import { alignedMemory } from '../target/aligned-memory.ts';
 import { ALIGNMENT, diskWriteError, type Target, writeBuffered, writeZeros } from '../target/target.ts';
@@ -63,7 +64,7 @@ export class BlockOutput {
       memory.subarray(i * BLOCK_BYTES, (i + 1) * BLOCK_BYTES),
     );
     this.block = this.#takeFree();
-    if (options.wantsRawHash) this.#rawHash = createHash('sha256');
+    if (options.wantsRawHash) this.#rawHash = crypto().createHash('sha256');
   }
 
   get rawSha256(): string | undefined {
@@ -193,7 +194,7 @@ export class BlockOutput {
     this.blockHashes.push({
       position,
       length: bytes.length,
-      sha256: hashOnce('sha256', bytes, 'buffer'),
+      sha256: sha256(bytes),
     });
   }
 

@@ -1,4 +1,4 @@
-type Ffi = typeof import('node:ffi');
+import { openNativeLibrary } from '../../../protocol/native-library.ts';
 
 /** The C functions we call: they all live in the node binary or libc, so no add-on has to be shipped. */
 const FUNCTIONS = {
@@ -23,50 +23,31 @@ const FUNCTIONS = {
 } as const;
 
 export interface Native {
-  functions: ReturnType<typeof load>['functions'];
+  functions: Library['functions'];
   addressOf: (view: Buffer) => bigint;
   errno: () => number;
   textAt: (pointer: bigint) => string;
 }
 
+type Library = NonNullable<ReturnType<typeof open>>;
+const open = () => openNativeLibrary(null, FUNCTIONS);
+
 let loaded: Native | undefined;
 
-/**
- * C functions at C speed, or undefined where this Node has no node:ffi (or KINDLING_NO_FFI is set): then the
- * callers take their plain-JavaScript way, which gives the same bytes.
- */
+/** C functions at C speed, where this Node has node:ffi. */
 export function native(): Native | undefined {
   if (process.env['KINDLING_NO_FFI']) return undefined;
-  try {
-    loaded ??= wrap();
-  } catch {
-    return undefined;
-  }
+  loaded ??= wrap(open());
   return loaded;
 }
 
-function wrap(): Native {
-  const { ffi, functions } = load();
+function wrap(library: Library | undefined): Native | undefined {
+  if (!library) return undefined;
+  const { ffi, functions } = library;
   return {
     functions,
     addressOf: (view) => ffi.getRawPointer(view),
     errno: () => ffi.getInt32(functions.__errno_location()),
     textAt: (pointer) => ffi.toString(pointer) ?? '',
   };
-}
-
-function load() {
-  const ffi = quietly(() => process.getBuiltinModule('node:ffi') as Ffi);
-  return { ffi, functions: ffi.dlopen(null, FUNCTIONS).functions };
-}
-
-/** node:ffi warns that it is experimental; on a node's console that would only alarm people. */
-function quietly<T>(action: () => T): T {
-  const { emitWarning } = process;
-  process.emitWarning = () => {};
-  try {
-    return action();
-  } finally {
-    process.emitWarning = emitWarning;
-  }
 }

@@ -207,7 +207,7 @@ test('every node begins with the chunks that stay its own whoever comes', () => 
   const nodes = Array.from({ length: 8 }, (_, at) => `http://10.0.0.${at + 1}:7070`);
   const table = tableOf();
   const firstOf = (url: string) => {
-    const spans = new Int32Array(planSpans(table, 'write', url));
+    const spans = new Int32Array(planSpans(table, 'write', 2, url));
     return [...spans].filter((_, at) => at % 2 === 0).slice(0, 3);
   };
   const firsts = nodes.map(firstOf);

@@ -49,7 +49,7 @@ test('what a repair cannot read is fetched again, like what differs', async () =
     transport: {},
     retry: {},
     targetIsZero: false,
-    spans: planSpans(table, 'check'),
+    spans: planSpans(table, 'check', 1),
     cursor: new SharedArrayBuffer(4),
     figures: Figures.forWorkers(1).memory,
     withholdFrom: Number.MAX_SAFE_INTEGER,
