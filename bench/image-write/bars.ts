@@ -67,7 +67,8 @@ export function judge(results: readonly CaseResult[], extras: Extras | undefined
 }
 
 function judgeExtras({ ceiling, link, scaling, delta, neighbours }: Extras): Bar[] {
-  const { download, decompress, write, chunked, share } = ceiling;
+  const { download, decompress, write, chunked } = ceiling;
+  const share = Math.max(download, decompress, write) / chunked;
   const stages = `download ${download.toFixed(2)} s, decompress ${decompress.toFixed(2)} s, write ${write.toFixed(2)} s`;
   const [one, four, eight] = scaling;
   const growth = one && eight ? eight.wallSeconds / one.wallSeconds : Number.NaN;

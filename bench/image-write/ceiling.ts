@@ -3,19 +3,19 @@ import type { Writer } from './bundle-writer.ts';
 import { isEqual, type Measurement, measure, median } from './measure.ts';
 import type { Workspace } from './workspace.ts';
 
-const STAGES = ['download', 'decompress', 'write'] as const;
-type Stage = (typeof STAGES)[number];
-
-/** Seconds that each stage of a chunked write takes alone, and what the write takes: medians. */
-export interface Ceiling extends Record<Stage, number> {
+/** Seconds that each stage of a chunked write takes alone, and what the write takes. */
+export interface Ceiling {
+  download: number;
+  decompress: number;
+  write: number;
   /** All of it, onto the same disk. */
   chunked: number;
-  /** The slowest stage as a part of the write, each time compared with the write that came right after it: the median. */
-  share: number;
   isEqual: boolean;
 }
 
-/** In each round: the machine's speed changes by a fifth within a minute, and a share of two medians with it. */
+type Stage = 'download' | 'decompress' | 'write' | 'chunked';
+
+/** In each round: the machine's speed changes by a fifth from one run to the next, and the share is made of two figures. */
 const TIMES = 3;
 /** So many at a time write alone: a disk is not at its limit with one request after the other. */
 const WRITERS = 8;
@@ -28,12 +28,7 @@ const BLOCK = 4 * 2 ** 20;
 export class CeilingRounds {
   readonly #workspace: Workspace;
   readonly #ours: Writer;
-  readonly #runs: Record<Stage | 'chunked', number[]> = {
-    download: [],
-    decompress: [],
-    write: [],
-    chunked: [],
-  };
+  readonly #runs: Record<Stage, number[]> = { download: [], decompress: [], write: [], chunked: [] };
   #isEqual = true;
 
   constructor(workspace: Workspace, ours: Writer) {
@@ -60,17 +55,16 @@ export class CeilingRounds {
 
   get result(): Ceiling {
     const { download, decompress, write, chunked } = this.#runs;
-    const medians = { download: median(download), decompress: median(decompress), write: median(write) };
-    const slowest = STAGES.reduce((a, b) => (medians[a] > medians[b] ? a : b));
     return {
-      ...medians,
+      download: median(download),
+      decompress: median(decompress),
+      write: median(write),
       chunked: median(chunked),
-      share: median(chunked.map((seconds, index) => (this.#runs[slowest][index] ?? 0) / seconds)),
       isEqual: this.#isEqual,
     };
   }
 
-  #add(stage: Stage | 'chunked', { wallSeconds }: Measurement, times = 1): void {
+  #add(stage: Stage, { wallSeconds }: Measurement, times = 1): void {
     this.#runs[stage].push(wallSeconds / times);
   }
 }
