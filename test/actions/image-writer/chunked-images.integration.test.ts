@@ -76,6 +76,7 @@ interface Case {
 async function write(
   { disk = Buffer.alloc(RAW.length, 0xaa), request = {}, ...files }: Case,
   onProgress: (progress: WriteProgress) => void = () => {},
+  signal?: AbortSignal,
 ) {
   serial += 1;
   const path = `/${serial}.zst`;
@@ -85,7 +86,7 @@ async function write(
   writeFileSync(target, disk);
   const outcome = await writeImage(
     { sources: [`${server.url}${path}`], target, retry: { windowMs: 900 }, ...request },
-    { onProgress },
+    { onProgress, ...(signal ? { signal } : {}) },
   ).then(
     (result) => ({ result, error: undefined }),
     (error: KindlingError) => ({ result: undefined, error }),
@@ -272,6 +273,43 @@ describe('a server that fails in the middle', () => {
     const { disk, error } = await write({ served, request: { retry: { windowMs: 20_000 } } });
     expect(error).toBeUndefined();
     expect(disk.equals(RAW)).toBe(true);
+  });
+});
+
+describe('a write that is called off', () => {
+  const reason = new Error('called off');
+  /** Gives the first chunk, and then what the case says. */
+  const hangs: Partial<ServedFile> = {
+    handle: ({ headers }) => headers.range?.startsWith('bytes=0-') !== true,
+  };
+  const fails: Partial<ServedFile> = {
+    handle: ({ headers }, response) => {
+      if (headers.range?.startsWith('bytes=0-') === true) return false;
+      response.writeHead(503).end();
+      return true;
+    },
+  };
+
+  test.each<[string, Partial<ServedFile>, Partial<WriteImageRequest>]>([
+    ['while it waits for an answer', hangs, {}],
+    ['while it pauses before it asks again', fails, { retry: { windowMs: 600_000 } }],
+  ])('%s ends at once, and nothing boots', async (_, served, request) => {
+    const controller = new AbortController();
+    let calledOffAt = Number.NaN;
+    setTimeout(() => {
+      calledOffAt = performance.now();
+      controller.abort(reason);
+    }, 1500);
+    const { error, disk } = await write({ served, request }, () => {}, controller.signal);
+    expect(error).toBe(reason);
+    expect(performance.now() - calledOffAt).toBeLessThan(3000);
+    expectUnbootable(disk);
+  });
+
+  test('before it began leaves the disk as it is', async () => {
+    const { error, disk } = await write({}, () => {}, AbortSignal.abort(reason));
+    expect(error).toBe(reason);
+    expect(disk.every((byte) => byte === 0xaa)).toBe(true);
   });
 });
 
