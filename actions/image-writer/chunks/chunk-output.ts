@@ -36,21 +36,24 @@ export class ChunkOutput {
     );
   }
 
-  /** A block to unpack into, or undefined while all are on their way to the disk. */
-  takeBlock(): Buffer | undefined {
-    return this.#free.pop();
+  /** Blocks to unpack into, or undefined while there are not so many: the others are on their way to the disk. */
+  takeBlocks(count: number): Buffer[] | undefined {
+    return this.#free.length < count ? undefined : this.#free.splice(-count);
   }
 
-  giveBack(block: Buffer): void {
-    this.#free.push(block);
+  /** One block, as soon as there is one. */
+  async nextBlock(): Promise<Buffer> {
+    await this.blocksFreed(1);
+    return this.#free.pop() ?? this.nextBlock();
   }
 
-  /** Resolves when a block is free again. */
-  blockFreed(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    if (this.#free.length > 0) resolve();
-    else this.#wake.push(resolve);
-    return promise;
+  giveBack(blocks: readonly Buffer[]): void {
+    this.#free.push(...blocks);
+  }
+
+  /** Resolves when so many blocks are free again. */
+  async blocksFreed(count: number): Promise<void> {
+    while (this.#free.length < count) await this.#change();
   }
 
   /** Sends a chunk to the disk; `onLanded` is called when the disk has taken it. */
@@ -96,16 +99,18 @@ export class ChunkOutput {
 
   /** Resolves when nothing is on its way to the disk any more. */
   async landed(): Promise<void> {
-    while (this.#inFlight > 0) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#wake.push(resolve);
-      await promise;
-    }
+    while (this.#inFlight > 0) await this.#change();
   }
 
   async finish(): Promise<void> {
     await this.landed();
     if (this.failure) throw this.failure;
+  }
+
+  #change(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#wake.push(resolve);
+    return promise;
   }
 
   #write(block: Buffer, start: number, length: number, position: number, release: () => void): void {

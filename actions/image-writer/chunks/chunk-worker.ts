@@ -12,7 +12,12 @@ import { ChunkTable, STATE } from './chunk-table.ts';
 import { type ChunkFigure, type ChunkTask, type ChunkWorkerMessage, Figures } from './chunk-task.ts';
 import { fetchSpan } from './fetch-span.ts';
 import { NeighbourSource } from './neighbours/neighbour-source.ts';
-import { createUnpack, hasHash, isWrongContent, wrongChunk } from './unpack-chunk.ts';
+import { createUnpack, hasHash, hashesOf, isWrongContent, wrongChunk } from './unpack-chunk.ts';
+
+interface Frame {
+  index: number;
+  frame: Buffer;
+}
 
 /** One of the threads (the main thread among them) that fetch, verify, unpack and write chunks, in any order, until the work list is empty. */
 export class ChunkWorker {
@@ -26,7 +31,9 @@ export class ChunkWorker {
   readonly #figures: Figures;
   readonly #spans: Int32Array;
   readonly #cursor: Int32Array;
-  readonly #frame: Buffer;
+  readonly #frames: [Buffer, Buffer];
+  /** A frame that waits for the next one: two are verified together. */
+  #held: Frame[] = [];
   readonly #neighbours: NeighbourSource | undefined;
   #scratch: Buffer | undefined;
   #connection: HttpConnection | undefined;
@@ -46,7 +53,8 @@ export class ChunkWorker {
     this.#etags = new Map(Object.entries(task.etags).map(([source, etag]) => [source, new Set([etag])]));
     this.#spans = new Int32Array(task.spans);
     this.#cursor = new Int32Array(task.cursor);
-    this.#frame = Buffer.allocUnsafeSlow(this.#table.longestFrame);
+    const { longestFrame } = this.#table;
+    this.#frames = [Buffer.allocUnsafeSlow(longestFrame), Buffer.allocUnsafeSlow(longestFrame)];
     this.#output = new ChunkOutput({
       target: this.#target,
       chunkSize: task.table.chunkSize,
@@ -139,6 +147,13 @@ export class ChunkWorker {
     let next = from;
     const pause = new RetryPause();
     let failures = 0;
+    const isDone = (index: number) => {
+      next = index + 1;
+      failures = 0;
+      pause.reset();
+      this.#lastProgressAt = performance.now();
+      this.#add('fromOrigin', 1);
+    };
     while (next < to) {
       const source = sources[this.#source % sources.length] ?? '';
       let resume: (() => void) | undefined;
@@ -149,7 +164,7 @@ export class ChunkWorker {
           transport,
           from: next,
           to,
-          frame: this.#frame,
+          frames: this.#frames,
           connection: this.#connection,
           signal: this.#signal,
           onBytes: (bytes) => this.#add('bytesFetched', bytes),
@@ -158,17 +173,14 @@ export class ChunkWorker {
             resume = go;
           },
           onFrame: (index, frame) => {
-            const isTaken = this.#takeFrame(index, frame, source, () => resume?.());
-            if (isTaken) {
-              next = index + 1;
-              failures = 0;
-              pause.reset();
-              this.#lastProgressAt = performance.now();
-              this.#add('fromOrigin', 1);
+            const frames = [...this.#held, { index, frame }];
+            if (frames.length < 2 && index + 1 < to) {
+              this.#held = frames;
+              return true;
             }
-            return isTaken;
+            return this.#takeFrames(frames, source, isDone, () => resume?.());
           },
-        });
+        }).finally(() => this.#takeHeld(source, isDone));
       } catch (thrown) {
         this.#connection?.destroy();
         this.#connection = undefined;
@@ -193,28 +205,44 @@ export class ChunkWorker {
     this.#etags.set(source, known.add(etag));
   }
 
-  /** Verify, unpack, write; false when every block is on its way to the disk. */
-  #takeFrame(index: number, frame: Buffer, source: string, resume: () => void): boolean {
+  /** What came whole before the connection broke is not fetched again. */
+  async #takeHeld(source: string, isDone: (index: number) => void): Promise<void> {
+    if (this.#held.length === 0) return;
+    await this.#output.blocksFreed(this.#held.length);
+    this.#takeFrames(this.#held, source, isDone, () => {});
+  }
+
+  /** Verify, unpack, write; false when too many blocks are on their way to the disk. */
+  #takeFrames(
+    frames: readonly Frame[],
+    source: string,
+    isDone: (index: number) => void,
+    resume: () => void,
+  ): boolean {
     if (this.#output.failure) throw this.#output.failure;
     this.#throwIfStopped();
-    const block = this.#output.takeBlock();
-    if (!block) {
-      const since = performance.now();
-      this.#output.blockFreed().then(() => {
+    const blocks = this.#output.takeBlocks(frames.length);
+    const since = performance.now();
+    if (!blocks) {
+      this.#output.blocksFreed(frames.length).then(() => {
         this.#add('diskWaitMs', performance.now() - since);
         resume();
       });
       return false;
     }
-    const since = performance.now();
-    const isRight = hasHash(frame, this.#table.storedHash(index));
-    const isUnpacked = isRight && this.#unpack(frame, block, this.#table.rawLength(index));
-    this.#add('decodeMs', performance.now() - since);
-    if (!isUnpacked) {
-      this.#output.giveBack(block);
-      throw wrongChunk(index, redact(source), (this.#etags.get(source)?.size ?? 0) > 1);
+    this.#held = [];
+    const hashes = hashesOf(frames.map(({ frame }) => frame));
+    for (const [i, { index, frame }] of frames.entries()) {
+      const isRight = hashes[i]?.equals(this.#table.storedHash(index));
+      const block = blocks.shift();
+      if (!block || !isRight || !this.#unpack(frame, block, this.#table.rawLength(index))) {
+        this.#output.giveBack(block ? [block, ...blocks] : blocks);
+        throw wrongChunk(index, redact(source), (this.#etags.get(source)?.size ?? 0) > 1);
+      }
+      this.#write(index, block);
+      isDone(index);
     }
-    this.#write(index, block);
+    this.#add('decodeMs', performance.now() - since);
     return true;
   }
 
@@ -236,11 +264,7 @@ export class ChunkWorker {
     await neighbours.drain(async (index, raw, bytes) => {
       this.#throwIfStopped();
       if (raw === undefined) return this.#fetchForAll(index);
-      let block = this.#output.takeBlock();
-      while (!block) {
-        await this.#output.blockFreed();
-        block = this.#output.takeBlock();
-      }
+      const block = await this.#output.nextBlock();
       raw.copy(block);
       this.#add('bytesFetched', bytes);
       this.#add('fromNeighbours', 1);

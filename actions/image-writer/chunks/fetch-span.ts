@@ -12,8 +12,8 @@ export interface SpanFetch {
   transport: Transport;
   from: number;
   to: number;
-  /** Room for the longest frame. */
-  frame: Buffer;
+  /** Each has room for the longest frame. They take turns: with two, a frame stays as it is while the next one comes. */
+  frames: readonly [Buffer, ...Buffer[]];
   connection: HttpConnection | undefined;
   signal?: AbortSignal | undefined;
   onBytes: (bytes: number) => void;
@@ -27,9 +27,11 @@ export interface SpanFetch {
 
 /** Fetches the frames of neighbouring chunks in one Range request and hands them on, one by one. */
 export async function fetchSpan(options: SpanFetch): Promise<HttpConnection> {
-  const { table, source, transport, from, to, frame, signal } = options;
+  const { table, source, transport, from, to, frames, signal } = options;
   const start = table.frameOffset(from);
   const end = table.frameOffset(to - 1) + table.frameLength(to - 1);
+  let frame = frames[0];
+  let taken = 0;
   let index = from;
   let position = start;
   let have = 0;
@@ -60,14 +62,11 @@ export async function fetchSpan(options: SpanFetch): Promise<HttpConnection> {
         continue;
       }
       const length = table.frameLength(index);
-      const isWhole = have === 0 && bytes.length - at >= length;
       const piece = Math.min(length - have, bytes.length - at);
-      if (!isWhole && !isInPlace(bytes, at, have)) bytes.copy(frame, have, at, at + piece);
+      if (!isInPlace(bytes, at, have)) bytes.copy(frame, have, at, at + piece);
       if (have + piece === length) {
-        const whole = isWhole ? bytes.subarray(at, at + length) : frame.subarray(0, length);
-        if (!options.onFrame(index, whole)) {
+        if (!options.onFrame(index, frame.subarray(0, length))) {
           // the last byte stays with the connection until there is room
-          if (isWhole) bytes.copy(frame, 0, at, at + length - 1);
           const kept = piece - 1;
           have += kept;
           at += kept;
@@ -77,6 +76,8 @@ export async function fetchSpan(options: SpanFetch): Promise<HttpConnection> {
         }
         have = 0;
         index += 1;
+        taken += 1;
+        frame = frames[taken % frames.length] ?? frame;
       } else {
         have += piece;
       }

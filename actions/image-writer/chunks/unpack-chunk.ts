@@ -1,4 +1,4 @@
-import { sha256 as hash } from '../../../protocol/crypto.ts';
+import { sha256 as hash, sha256OfTwo } from '../../../protocol/crypto.ts';
 import { KindlingError } from '../../../protocol/error.ts';
 import { native } from '../target/native.ts';
 
@@ -37,6 +37,12 @@ const unpackWithZlib: Unpack = (frame, into, rawLength) => {
 };
 
 export const hasHash = (bytes: Buffer, sha256: Buffer): boolean => hash(bytes).equals(sha256);
+
+/** Two at once where there are two. */
+export const hashesOf = ([first, second]: readonly Buffer[]): Buffer[] => {
+  if (!first) return [];
+  return second ? sha256OfTwo(first, second) : [hash(first)];
+};
 
 /** A chunk that is not what was signed; `isReplaced` says that the server has another file by now. */
 export const wrongChunk = (index: number, source: string, isReplaced = false): KindlingError =>
