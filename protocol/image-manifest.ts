@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { crypto, sha256 } from './crypto.ts';
+import { nodeCrypto, sha256 } from './crypto.ts';
 import { KindlingError } from './error.ts';
 
 /**
@@ -83,8 +83,8 @@ export function encodeManifest(facts: ManifestFacts, chunks: readonly Chunk[]): 
 /** Adds a signature at the end; the root stays what it was. */
 export function signManifest(text: string, privateKey: KeyObject): string {
   const { body, signatures } = split(text);
-  const keyId = keyIdOf(crypto().createPublicKey(privateKey));
-  const line = `signature ${keyId} ${crypto()
+  const keyId = keyIdOf(nodeCrypto().createPublicKey(privateKey));
+  const line = `signature ${keyId} ${nodeCrypto()
     .sign(null, signedText(rootOf(body)), privateKey)
     .toString('base64')}\n`;
   const others = signatures.filter((entry) => !entry.startsWith(`signature ${keyId} `));
@@ -114,8 +114,8 @@ export function decodeManifest(text: string): ImageManifest {
 export function isManifestSignedBy(manifest: ImageManifest, publicKeys: readonly string[]): boolean {
   const text = signedText(manifest.root);
   return publicKeys.some((pem) => {
-    const key = crypto().createPublicKey(pem);
-    return manifest.signatures.some(({ signature }) => crypto().verify(null, text, key, signature));
+    const key = nodeCrypto().createPublicKey(pem);
+    return manifest.signatures.some(({ signature }) => nodeCrypto().verify(null, text, key, signature));
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Hash } from 'node:crypto';
-import { crypto } from '../../protocol/crypto.ts';
+import { nodeCrypto } from '../../protocol/crypto.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { HttpConnection } from './http/connection.ts';
 import { get, redact, statusError } from './http/get.ts';
@@ -62,7 +62,7 @@ export class Download {
 
   constructor(options: DownloadOptions) {
     this.#options = options;
-    this.#hashes = new Map(options.hashes.map((name) => [name, crypto().createHash(name)]));
+    this.#hashes = new Map(options.hashes.map((name) => [name, nodeCrypto().createHash(name)]));
     this.source = options.sources[0] ?? '';
   }
 
@@ -218,7 +218,7 @@ export class Download {
       this.#length = announced ?? this.#options.expectedLength;
       const hasRanges = isPartial || /\bbytes\b/.test(headers['accept-ranges'] ?? '');
       if (!hasRanges && !this.#hashes.has('sha256'))
-        this.#hashes.set('sha256', crypto().createHash('sha256'));
+        this.#hashes.set('sha256', nodeCrypto().createHash('sha256'));
       const { 'content-encoding': contentEncoding, 'content-type': contentType } = headers;
       this.#options.onStart?.({ source, length: this.#length, contentEncoding, contentType, hasRanges });
     }
@@ -301,7 +301,7 @@ export class Download {
         `${redact(source)} announced ranges and does not give them`,
       );
     }
-    const again = crypto().createHash('sha256');
+    const again = nodeCrypto().createHash('sha256');
     let dropped = 0;
     return (bytes) => {
       if (dropped === had) return this.#take(bytes);

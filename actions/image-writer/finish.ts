@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { crypto, sha256 as hash } from '../../protocol/crypto.ts';
+import { sha256 as hash, nodeCrypto } from '../../protocol/crypto.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { moveBackupGpt } from '../../protocol/partition-table/gpt-backup.ts';
 import { type ImageTable, readImageTable } from '../../protocol/partition-table/image-table.ts';
@@ -132,7 +132,7 @@ export async function hashFromDisk(
   target: Target,
   parts: { head: Uint8Array; tail: Uint8Array; tailAt: number; rawLength: number },
 ): Promise<string> {
-  const digest = crypto().createHash('sha256');
+  const digest = nodeCrypto().createHash('sha256');
   const buffer = alignedMemory(READ_BYTES);
   for (let position = 0; position < parts.rawLength; position += READ_BYTES) {
     const length = Math.min(READ_BYTES, parts.rawLength - position);

@@ -1,4 +1,4 @@
-import { crypto } from '../../protocol/crypto.ts';
+import { nodeCrypto } from '../../protocol/crypto.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { imageSignatureText } from '../../protocol/image-signature.ts';
 import { redact } from './http/get.ts';
@@ -45,7 +45,7 @@ function isSignedBy(keys: readonly string[], text: string | Buffer, signature: B
   const data = Buffer.from(text);
   return keys.some((pem) => {
     try {
-      return crypto().verify(null, data, crypto().createPublicKey(pem), signature);
+      return nodeCrypto().verify(null, data, nodeCrypto().createPublicKey(pem), signature);
     } catch {
       return false;
     }

@@ -1,6 +1,6 @@
 import type { Hash } from 'node:crypto';
 import { write } from 'node:fs';
-import { crypto, sha256 } from '../../../protocol/crypto.ts';
+import { nodeCrypto, sha256 } from '../../../protocol/crypto.ts';
 import { KindlingError } from '../../../protocol/error.ts';
 import { alignedMemory } from '../target/aligned-memory.ts';
 import { ALIGNMENT, diskWriteError, type Target, writeBuffered, writeZeros } from '../target/target.ts';
@@ -64,7 +64,7 @@ export class BlockOutput {
       memory.subarray(i * BLOCK_BYTES, (i + 1) * BLOCK_BYTES),
     );
     this.block = this.#takeFree();
-    if (options.wantsRawHash) this.#rawHash = crypto().createHash('sha256');
+    if (options.wantsRawHash) this.#rawHash = nodeCrypto().createHash('sha256');
   }
 
   get rawSha256(): string | undefined {
