@@ -147,7 +147,7 @@ export class ChunkWorker {
     let next = from;
     const pause = new RetryPause();
     let failures = 0;
-    const isDone = (index: number) => {
+    const onDone = (index: number) => {
       next = index + 1;
       failures = 0;
       pause.reset();
@@ -178,9 +178,9 @@ export class ChunkWorker {
               this.#held = frames;
               return true;
             }
-            return this.#takeFrames(frames, source, isDone, () => resume?.());
+            return this.#takeFrames(frames, source, onDone, () => resume?.());
           },
-        }).finally(() => this.#takeHeld(source, isDone));
+        }).finally(() => this.#takeHeld(source, onDone));
       } catch (thrown) {
         this.#connection?.destroy();
         this.#connection = undefined;
@@ -206,23 +206,23 @@ export class ChunkWorker {
   }
 
   /** What came whole before the connection broke is not fetched again. */
-  async #takeHeld(source: string, isDone: (index: number) => void): Promise<void> {
+  async #takeHeld(source: string, onDone: (index: number) => void): Promise<void> {
     if (this.#held.length === 0) return;
     await this.#output.blocksFreed(this.#held.length);
-    this.#takeFrames(this.#held, source, isDone, () => {});
+    this.#takeFrames(this.#held, source, onDone, () => {});
   }
 
   /** Verify, unpack, write; false when too many blocks are on their way to the disk. */
   #takeFrames(
     frames: readonly Frame[],
     source: string,
-    isDone: (index: number) => void,
+    onDone: (index: number) => void,
     resume: () => void,
   ): boolean {
     if (this.#output.failure) throw this.#output.failure;
     this.#throwIfStopped();
     const blocks = this.#output.takeBlocks(frames.length);
-    const since = performance.now();
+    let since = performance.now();
     if (!blocks) {
       this.#output.blocksFreed(frames.length).then(() => {
         this.#add('diskWaitMs', performance.now() - since);
@@ -233,16 +233,18 @@ export class ChunkWorker {
     this.#held = [];
     const hashes = hashesOf(frames.map(({ frame }) => frame));
     for (const [i, { index, frame }] of frames.entries()) {
+      const block = blocks[i] as Buffer;
       const isRight = hashes[i]?.equals(this.#table.storedHash(index));
-      const block = blocks.shift();
-      if (!block || !isRight || !this.#unpack(frame, block, this.#table.rawLength(index))) {
-        this.#output.giveBack(block ? [block, ...blocks] : blocks);
+      const isUnpacked = isRight && this.#unpack(frame, block, this.#table.rawLength(index));
+      this.#add('decodeMs', performance.now() - since);
+      if (!isUnpacked) {
+        this.#output.giveBack(blocks.slice(i));
         throw wrongChunk(index, redact(source), (this.#etags.get(source)?.size ?? 0) > 1);
       }
       this.#write(index, block);
-      isDone(index);
+      onDone(index);
+      since = performance.now(); // handing it to the disk is not decoding
     }
-    this.#add('decodeMs', performance.now() - since);
     return true;
   }
 

@@ -31,7 +31,6 @@ export async function fetchSpan(options: SpanFetch): Promise<HttpConnection> {
   const start = table.frameOffset(from);
   const end = table.frameOffset(to - 1) + table.frameLength(to - 1);
   let frame = frames[0];
-  let taken = 0;
   let index = from;
   let position = start;
   let have = 0;
@@ -76,8 +75,7 @@ export async function fetchSpan(options: SpanFetch): Promise<HttpConnection> {
         }
         have = 0;
         index += 1;
-        taken += 1;
-        frame = frames[taken % frames.length] ?? frame;
+        frame = frames[(index - from) % frames.length] ?? frame;
       } else {
         have += piece;
       }
