@@ -4,6 +4,7 @@ import { constants, createGunzip, createZstdDecompress } from 'node:zlib';
 import { KindlingError } from '../../../protocol/error.ts';
 import type { BlockOutput } from '../stream/block-output.ts';
 import { type Decoder, INPUT_PIECE } from './decoder.ts';
+import { putOutBytes } from './put-out-bytes.ts';
 
 /** The same result without node:ffi, at about twice the CPU: through the streams of node:zlib. */
 export const decodeGzipWithStreams: Decoder = (input, output) =>
@@ -40,15 +41,7 @@ async function decodeWithStream(
 }
 
 async function drain(stream: Transform, output: BlockOutput): Promise<void> {
-  for await (const bytes of stream as AsyncIterable<Buffer>) {
-    for (let at = 0; at < bytes.length; ) {
-      const length = Math.min(bytes.length - at, output.block.length - output.filled);
-      bytes.copy(output.block, output.filled, at, at + length);
-      at += length;
-      output.filled += length;
-      if (output.filled === output.block.length) await output.commit();
-    }
-  }
+  for await (const bytes of stream as AsyncIterable<Buffer>) await putOutBytes(bytes, output);
 }
 
 function nameZlibError(cause: NodeJS.ErrnoException, name: string): KindlingError {

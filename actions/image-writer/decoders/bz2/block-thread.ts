@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { startWorker } from '../../../../agent/system/worker.ts';
+import { createMachineMemory, type MachineCode, type MachineMemory } from '../web-assembly.ts';
 import {
   BELL,
   BLOCK_CRC,
@@ -12,6 +13,7 @@ import {
   INPUT,
   INPUT_LENGTH,
   INPUT_STRIDE,
+  MEMORY_BYTES,
   OUT,
   READY,
   SLOT_WORDS,
@@ -20,13 +22,7 @@ import {
   STATUS,
   TEXT_LENGTH,
 } from './layout.ts';
-import {
-  createMachineMemory,
-  type Machine,
-  type MachineCode,
-  type MachineMemory,
-  startMachine,
-} from './machine.ts';
+import { type Machine, startMachine } from './machine.ts';
 
 /** A block takes milliseconds, on an emulated processor a second. */
 const PATIENCE_MS = 120_000;
@@ -64,7 +60,7 @@ export class BlockThread {
 
   /** Started when it is there: the coordinator blocks, and would never hear that it failed. */
   static async start(code: MachineCode): Promise<BlockThread> {
-    const thread = new BlockThread(code, createMachineMemory());
+    const thread = new BlockThread(code, createMachineMemory(MEMORY_BYTES));
     await once(thread.#worker, 'message');
     return thread;
   }

@@ -1,6 +1,7 @@
 import { KindlingError } from '../../../../protocol/error.ts';
 import type { BlockOutput } from '../../stream/block-output.ts';
 import type { RingReader } from '../../stream/ring.ts';
+import { putOutBytes } from '../put-out-bytes.ts';
 import { BlockQueue, type TakenBlock } from './block-queue.ts';
 import type { BlockThread } from './block-thread.ts';
 import { NEEDS_MORE, OK, RANDOMISED } from './layout.ts';
@@ -103,15 +104,7 @@ function endsWithMember({ lastMark, end }: Window): boolean {
 }
 
 async function putOut({ thread, slot, crc }: TakenBlock, output: BlockOutput): Promise<void> {
-  for (const bytes of thread.expand(slot)) {
-    let done = 0;
-    while (done < bytes.length) {
-      const copied = bytes.copy(output.block, output.filled, done);
-      done += copied;
-      output.filled += copied;
-      if (output.filled === output.block.length) await output.commit();
-    }
-  }
+  for (const bytes of thread.expand(slot)) await putOutBytes(bytes, output);
   if (thread.expandedCrc !== crc) throw damaged('the CRC of a block is wrong');
 }
 

@@ -1,7 +1,5 @@
+import { compileModule, instantiate, type MachineCode, type MachineMemory } from '../web-assembly.ts';
 import { MACHINE, PLAIN_MACHINE } from './generated/machine.ts';
-import { MEMORY_BYTES } from './layout.ts';
-
-const PAGE = 65_536;
 
 /** What machine/index.ts exports. */
 export interface Machine {
@@ -16,40 +14,17 @@ export interface Machine {
   finalCrc(): number;
 }
 
-/** A module of WebAssembly, as it is passed from thread to thread. */
-export type MachineCode = object;
-export interface MachineMemory {
-  buffer: SharedArrayBuffer;
-}
-
-/** The compiler's ES library does not know WebAssembly, and the one that does brings the whole browser. */
-interface WithWebAssembly {
-  WebAssembly: {
-    Module: new (bytes: Uint8Array) => MachineCode;
-    validate: (bytes: Uint8Array) => boolean;
-    Memory: new (limits: { initial: number; maximum: number; shared: true }) => MachineMemory;
-    Instance: new (code: MachineCode, imports: { env: { memory: MachineMemory } }) => { exports: Machine };
-  };
-}
-const { WebAssembly } = globalThis as unknown as WithWebAssembly;
-
-/** Compiled once; what the engine finds out about hot loops then holds for all threads. */
 export function compileMachine(): MachineCode {
-  const bytes = Buffer.from(MACHINE, 'base64');
-  return WebAssembly.validate(bytes) ? new WebAssembly.Module(bytes) : compilePlainMachine();
+  return compileModule(MACHINE) ?? compilePlainMachine();
 }
 
 /** For processors without vectors, such as the ones QEMU emulates unless it is told otherwise; half as fast. */
 export function compilePlainMachine(): MachineCode {
-  return new WebAssembly.Module(Buffer.from(PLAIN_MACHINE, 'base64'));
-}
-
-/** The memory of one thread. Only what is used of it is ever there. Huge pages were measured: they change nothing. */
-export function createMachineMemory(): MachineMemory {
-  const pages = MEMORY_BYTES / PAGE;
-  return new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
+  const code = compileModule(PLAIN_MACHINE);
+  if (!code) throw new Error('this engine takes no WebAssembly with threads');
+  return code;
 }
 
 export function startMachine(code: MachineCode, memory: MachineMemory): Machine {
-  return new WebAssembly.Instance(code, { env: { memory } }).exports;
+  return instantiate(code, memory) as Machine;
 }
