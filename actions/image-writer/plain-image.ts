@@ -6,6 +6,7 @@ import { fromReport } from '../error-report.ts';
 import type { Decoding } from './decoders/choose-decoder.ts';
 import { lzmaLibrary } from './decoders/lzma-library.ts';
 import { loadQcow2Map } from './decoders/qcow2-map.ts';
+import { needsOtherFilters } from './decoders/xz/container.ts';
 import { Download, type DownloadFacts, isWorthAsking, nameDownloadError } from './download.ts';
 import { ExternalDecompressor } from './external-decompressor.ts';
 import {
@@ -199,7 +200,8 @@ export class PlainImageWrite {
       case 'zst':
         return { format };
       case 'xz':
-        if (lzmaLibrary()) return { format };
+        if (!needsOtherFilters(this.#sniffed)) return { format };
+        if (lzmaLibrary()) return { format: 'xz with filters' };
         this.#external = new ExternalDecompressor();
         this.#context.log?.('info', `xz data is decompressed by ${this.#external.command}`);
         this.#pumping = this.#external.finished((bytes) => this.#pumpToRing(bytes));

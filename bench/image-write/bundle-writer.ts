@@ -7,6 +7,7 @@ const PROGRAM = 'bench/image-write/writer-program.ts';
 const WORKERS = [
   'actions/image-writer/stream/stream.worker.ts',
   'actions/image-writer/decoders/bz2/block.worker.ts',
+  'actions/image-writer/decoders/xz/chunk.worker.ts',
   'actions/image-writer/chunks/chunk.worker.ts',
 ];
 

@@ -1,0 +1,59 @@
+import { availableParallelism, totalmem } from 'node:os';
+import type { BlockHeader } from './container.ts';
+import { dictionaryTooLarge } from './errors.ts';
+import { SLACK } from './layout.ts';
+import { MAX_CHUNK_OUTPUT } from './lzma2.ts';
+
+const MIB = 1024 * 1024;
+/** More of them would be faster than the one thread that puts the bytes out. */
+const MAX_THREADS = 6;
+/** For all threads together: an eighth of the machine's, but 512 MB of RAM are enough, and more than this gains nothing. */
+const LEAST_BUDGET = 96 * MIB;
+const LARGEST_BUDGET = 160 * MIB;
+/** Blocks are handed out in order, so a thread has work only if the block before its own has been read: compressed it should fit. */
+const INPUT_SHARE = 0.6;
+const LEAST_INPUT = MIB;
+/** Room behind the dictionary of a file with one block. The less there is, the more often the dictionary is moved to the front. */
+const LEAST_ROOM = 4 * MIB;
+const LARGEST_ROOM = 32 * MIB;
+
+/** xz makes no larger ones, and a thread's memory ends at 4 GiB. */
+const LARGEST_DICTIONARY = 1536 * MIB;
+
+/** How many threads decode, and how much memory each has for compressed bytes and for what they become. */
+export interface ThreadPlan {
+  count: number;
+  inputBytes: number;
+  windowBytes: number;
+}
+
+/** As many threads as there are cores, and memory for blocks like this one. */
+export function planThreads(
+  block: BlockHeader,
+  { cores, memory } = { cores: availableParallelism(), memory: totalmem() },
+): ThreadPlan {
+  const dictionary = neededDictionary(block);
+  if (dictionary > Math.min(memory / 2, LARGEST_DICTIONARY)) throw dictionaryTooLarge();
+  const { uncompressedSize = Number.POSITIVE_INFINITY } = block;
+  const budget = Math.min(LARGEST_BUDGET, Math.max(LEAST_BUDGET, memory / 8));
+  const inputBytes = Math.ceil(Math.max(LEAST_INPUT, uncompressedSize * INPUT_SHARE));
+  const wholeBlock = Math.max(uncompressedSize + SLACK, leastWindow(block));
+  const count = Math.min(cores, MAX_THREADS, Math.floor(budget / (inputBytes + wholeBlock)));
+  if (count > 1) {
+    // a second block is begun while the first one waits to be put out
+    const windowBytes = Math.min(2 * wholeBlock, Math.floor(budget / count - inputBytes));
+    return { count, inputBytes, windowBytes };
+  }
+  const room = Math.min(LARGEST_ROOM, Math.max(LEAST_ROOM, dictionary / 2));
+  return { count: 1, inputBytes: LEAST_INPUT, windowBytes: dictionary + room };
+}
+
+/** Without so much a block cannot be decoded: what matches refer to, and a chunk. */
+export function leastWindow(block: BlockHeader): number {
+  return neededDictionary(block) + MAX_CHUNK_OUTPUT + SLACK;
+}
+
+/** Nothing refers to bytes before the block. */
+function neededDictionary({ dictionary = 0, uncompressedSize }: BlockHeader): number {
+  return Math.min(dictionary, uncompressedSize ?? dictionary);
+}
