@@ -22,7 +22,7 @@ const PROGRAMS: readonly { argv: readonly string[]; needs: RegExp; package: stri
 ];
 
 /**
- * xz, where its library is missing, is decompressed by the system's own programs, on all cores where they can.
+ * xz with filters that our decoder does not have is decompressed by the system's own programs where its library is missing, on all cores if they can.
  * Spawned here and not through `Run`, because bytes stream through it.
  */
 export class ExternalDecompressor {

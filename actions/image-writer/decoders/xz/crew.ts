@@ -30,9 +30,10 @@ export class Crew {
     );
   }
 
-  /** Blocks are dealt in turn. */
-  threadFor(block: number): ChunkThread {
-    const thread = this.#threads[block % this.#threads.length];
+  /** The one that has the least to do: some blocks are all zeros, and some cores are shared with others. */
+  nextThread(): ChunkThread {
+    const backlogs = this.#threads.map((thread) => thread.backlog);
+    const thread = this.#threads[backlogs.indexOf(Math.min(...backlogs))];
     if (!thread) throw new Error('no thread decodes');
     return thread;
   }

@@ -1,4 +1,5 @@
 import type { RingReader } from '../../stream/ring.ts';
+import { INPUT_PIECE } from '../decoder.ts';
 import { cutOff } from './errors.ts';
 
 /** Said by whoever reads ahead when there is nothing to read yet. */
@@ -39,6 +40,21 @@ export class FileReader {
     this.#input.consume(1);
     this.position += 1;
     return value;
+  }
+
+  /** Reads on to a byte that is none, or to the end. */
+  *skipZeros(): Generator<typeof NEEDS_INPUT, void> {
+    for (;;) {
+      if (!this.#input.hasNext()) yield NEEDS_INPUT;
+      const piece = this.#input.next(INPUT_PIECE);
+      if (!piece) return;
+      const bytes = this.#input.memory.subarray(piece.at, piece.at + piece.length);
+      const other = bytes.findIndex((byte) => byte !== 0);
+      const zeros = other === -1 ? bytes.length : other;
+      this.#input.consume(zeros);
+      this.position += zeros;
+      if (other !== -1) return;
+    }
   }
 
   /** The next byte, which stays where it is; undefined at the end. */

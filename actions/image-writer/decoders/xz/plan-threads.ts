@@ -7,9 +7,8 @@ import { MAX_CHUNK_OUTPUT } from './lzma2.ts';
 const MIB = 1024 * 1024;
 /** More of them would be faster than the one thread that puts the bytes out. */
 const MAX_THREADS = 6;
-/** For all threads together: an eighth of the machine's, but 512 MB of RAM are enough, and more than this gains nothing. */
-const LEAST_BUDGET = 96 * MIB;
-const LARGEST_BUDGET = 160 * MIB;
+/** For all threads together, so that 512 MB of RAM are enough. */
+const BUDGET = 96 * MIB;
 /** Blocks are handed out in order, so a thread has work only if the block before its own has been read: compressed it should fit. */
 const INPUT_SHARE = 0.6;
 const LEAST_INPUT = MIB;
@@ -35,13 +34,12 @@ export function planThreads(
   const dictionary = neededDictionary(block);
   if (dictionary > Math.min(memory / 2, LARGEST_DICTIONARY)) throw dictionaryTooLarge();
   const { uncompressedSize = Number.POSITIVE_INFINITY } = block;
-  const budget = Math.min(LARGEST_BUDGET, Math.max(LEAST_BUDGET, memory / 8));
   const inputBytes = Math.ceil(Math.max(LEAST_INPUT, uncompressedSize * INPUT_SHARE));
   const wholeBlock = Math.max(uncompressedSize + SLACK, leastWindow(block));
-  const count = Math.min(cores, MAX_THREADS, Math.floor(budget / (inputBytes + wholeBlock)));
+  const count = Math.min(cores, MAX_THREADS, Math.floor(BUDGET / (inputBytes + wholeBlock)));
   if (count > 1) {
-    // a second block is begun while the first one waits to be put out
-    const windowBytes = Math.min(2 * wholeBlock, Math.floor(budget / count - inputBytes));
+    // further blocks are begun while the first one waits to be put out, because the one before it takes longer
+    const windowBytes = Math.min(4 * wholeBlock, Math.floor(BUDGET / count - inputBytes));
     return { count, inputBytes, windowBytes };
   }
   const room = Math.min(LARGEST_ROOM, Math.max(LEAST_ROOM, dictionary / 2));

@@ -25,7 +25,6 @@ export class FileWalk {
   readonly #file: FileReader;
   readonly #crew: Crew;
   readonly #onJob: (job: Job) => void;
-  #blocksDealt = 0;
 
   constructor(file: FileReader, crew: Crew, onJob: (job: Job) => void) {
     this.#file = file;
@@ -59,8 +58,7 @@ export class FileWalk {
     const header = readBlockHeader(Buffer.concat([Buffer.from([first]), rest]));
     if (header.dictionary === undefined) throw filtersChanged();
     if (!this.#crew.fits(header)) yield { threadsFor: header };
-    const thread = this.#crew.threadFor(this.#blocksDealt);
-    this.#blocksDealt += 1;
+    const thread = this.#crew.nextThread();
 
     const dataStart = file.position;
     const uncompressedSize = yield* this.#chunks(thread, header, check);
@@ -123,14 +121,8 @@ export class FileWalk {
   /** xz-file-format 2.2: zeros may follow a stream, in fours. */
   *#hasAnotherStream(): Walk<boolean> {
     const start = this.#file.position;
-    for (;;) {
-      const next = yield* this.#file.peek();
-      if (next === 0) {
-        yield* this.#file.byte();
-        continue;
-      }
-      if ((this.#file.position - start) % 4 !== 0) throw damaged('something follows its end');
-      return next !== undefined;
-    }
+    yield* this.#file.skipZeros();
+    if ((this.#file.position - start) % 4 !== 0) throw damaged('something follows its end');
+    return (yield* this.#file.peek()) !== undefined;
   }
 }
