@@ -37,7 +37,8 @@ export const benchmarkMicroOs: RunBenchmark = async ({ say }) => {
     { what: 'Kindling minimal: both', value: round(totalMb), unit: 'MB' },
     ...PEERS.map(({ name, totalMb: value, source }) => ({ what: name, value, unit: 'MB', note: source })),
   ];
-  const spec = await microOsKernel({ compression: 'small' });
+  // with the kernel as it is shipped: what is measured is how a real machine starts
+  const spec = { ...(await microOsKernel({ compression: 'small' })), unpacked: undefined };
   const bars: Bar[] = [
     bar('kernel + initramfs', `≤ ${SIZE_LIMIT_MB} MB`, `${round(totalMb)} MB`, totalMb <= SIZE_LIMIT_MB),
     bar(

@@ -70,8 +70,10 @@ function firmwareArgs(spec: MachineSpec, files: MachineFiles): string[] {
 
 function kernelArgs(spec: MachineSpec, files: MachineFiles): string[] {
   if (!spec.kernel) return [];
+  // EFI firmware starts only what is an EFI program as well
+  const unpacked = (spec.firmware ?? 'seabios') === 'seabios' ? spec.kernel.unpacked : undefined;
   return [
-    ...['-kernel', spec.kernel.kernel],
+    ...['-kernel', unpacked ?? spec.kernel.kernel],
     ...(files.initrd ? ['-initrd', files.initrd] : []),
     ...(spec.kernel.cmdline === undefined ? [] : ['-append', spec.kernel.cmdline]),
   ];

@@ -2,6 +2,7 @@ import { type Compression, ensureMicroOs, type Profile, ROOT_ARGUMENTS } from '.
 import type { ConsoleWaitOptions } from './console.ts';
 import type { Machine } from './machine.ts';
 import type { KernelSpec } from './machine-spec.ts';
+import { unpackKernel } from './unpack-kernel.ts';
 
 /**
  * For every kernel that starts under QEMU's translator. A busy host may give it no time for so long that the kernel misses ten ticks of its timer,
@@ -20,7 +21,7 @@ export async function microOsKernel(
   // What guards a processor against other programs costs a fifth of every program start where it is emulated.
   const lab = `console=ttyS0,115200 panic=-1 ${NO_TIMER_CHECK} mitigations=off`;
   const cmdline = [ROOT_ARGUMENTS, lab, options.cmdline ?? ''].join(' ').trim();
-  return { kernel, initrd: initramfs, cmdline };
+  return { kernel, unpacked: await unpackKernel(kernel), initrd: initramfs, cmdline };
 }
 
 /** Values that the kernel command line cannot carry as they are (spaces, quotes) travel in base64url. */

@@ -34,6 +34,13 @@ describe('the QEMU command line', () => {
     expect(() => args({ disks: [{ bus: 'usb', size: 1, wwn: '0x1' }] })).toThrow(/WWN/);
   });
 
+  it('starts an unpacked kernel where there is a BIOS; EFI firmware gets the kernel file', () => {
+    const kernel = { kernel: '/vmlinuz', unpacked: '/vmlinux' };
+    expect(args({ kernel })).toContain('-kernel /vmlinux');
+    expect(args({ kernel, firmware: 'ovmf' })).toContain('-kernel /vmlinuz');
+    expect(args({ kernel: { kernel: '/vmlinuz' } })).toContain('-kernel /vmlinuz');
+  });
+
   it('keeps Secure Boot’s variable store out of reach of the guest', () => {
     const line = args({ firmware: 'ovmf-secure-boot' });
     expect(line).toContain('q35,smm=on');
