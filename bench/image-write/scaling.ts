@@ -16,9 +16,12 @@ export interface Scaling {
   peakRssMb: number;
 }
 
-/** The same writer on one, four and eight times as much image: zstd files and disk images can simply be joined. */
+/**
+ * The same writer on one, four and eight times as much image: zstd files and disk images can simply be joined. The disk is a real one:
+ * in memory there is no room for eight.
+ */
 export async function measureScaling(
-  { folder, url, sizes, freshTarget }: Workspace,
+  { folder, url, sizes, freshDisk }: Workspace,
   ours: Writer,
   { rounds, say }: { rounds: number; say: (text: string) => void },
 ): Promise<Scaling[]> {
@@ -29,7 +32,7 @@ export async function measureScaling(
       say(`scaling, round ${round} of ${rounds}: ${bytes / MIB} MiB`);
       const parts = Array.from({ length: times }, () => 'unit.raw.zst').join(' ');
       execFileSync('bash', ['-c', `cat ${parts} > joined.zst`], { cwd: folder });
-      const target = freshTarget(bytes);
+      const target = freshDisk(bytes);
       const run = await measure(ours({ sources: [`${url}/joined.zst`], target }));
       seconds.push(run.wallSeconds);
       peaks.push(run.peakRssMb);

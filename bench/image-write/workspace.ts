@@ -36,17 +36,17 @@ export async function openWorkspace({
 }: WorkspaceOptions): Promise<Workspace> {
   if (keepIn) mkdirSync(keepIn, { recursive: true });
   const folder = keepIn ?? mkdtempSync('/dev/shm/kindling-bench-');
-  const memory = new LoopDisk(join(folder, 'target.img'), { isDirect: false });
-  const disk = new LoopDisk(join(diskFolder, `kindling-bench-${process.pid}.img`), { isDirect: true });
-  const detach = () => {
-    memory.detach();
-    disk.detach();
+  const memory = new LoopDisk(join(folder, 'target.img'), 'memory');
+  const disk = new LoopDisk(join(diskFolder, `kindling-bench-${process.pid}.img`), 'direct');
+  const removeDisks = () => {
+    memory.remove();
+    disk.remove();
   };
   const removeFolder = () => {
     if (!keepIn) rmSync(folder, { recursive: true, force: true });
   };
   const isUndone = cleanUpAtExit(() => {
-    detach();
+    removeDisks();
     removeFolder();
   });
   await makeImages(folder, sizes);
@@ -58,7 +58,7 @@ export async function openWorkspace({
     freshTarget: (bytes) => memory.fresh(bytes),
     freshDisk: (bytes) => disk.fresh(bytes),
     close: async () => {
-      detach();
+      removeDisks();
       await stop();
       removeFolder();
       isUndone();
