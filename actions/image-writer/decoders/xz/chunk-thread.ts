@@ -89,12 +89,6 @@ export class ChunkThread {
     await this.#worker.terminate();
   }
 
-  /** How many compressed bytes it has before it: so much work. */
-  get backlog(): number {
-    this.#input.release(Atomics.load(this.#words, DONE / 4));
-    return this.#input.usedBytes;
-  }
-
   /** Where the input of the next order belongs; undefined as long as there is no room. */
   reserveInput(length: number): Buffer | undefined {
     const done = Atomics.load(this.#words, DONE / 4);

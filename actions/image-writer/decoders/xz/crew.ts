@@ -30,10 +30,9 @@ export class Crew {
     );
   }
 
-  /** The one that has the least to do: some blocks are all zeros, and some cores are shared with others. */
-  nextThread(): ChunkThread {
-    const backlogs = this.#threads.map((thread) => thread.backlog);
-    const thread = this.#threads[backlogs.indexOf(Math.min(...backlogs))];
+  /** Blocks are dealt in turn. The thread with the least to do, instead, was measured: no difference, with both cores free or one busy. */
+  threadFor(block: number): ChunkThread {
+    const thread = this.#threads[block % this.#threads.length];
     if (!thread) throw new Error('no thread decodes');
     return thread;
   }

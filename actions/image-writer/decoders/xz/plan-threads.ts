@@ -10,8 +10,8 @@ const MAX_THREADS = 6;
 /** For all threads together, so that 512 MB of RAM are enough. */
 const BUDGET = 96 * MIB;
 /** Blocks are handed out in order, so a thread has work only if the block before its own has been read: compressed it should fit. */
-const INPUT_SHARE = 0.6;
-const LEAST_INPUT = MIB;
+const INPUT_SHARE = 0.3;
+const LEAST_INPUT = 2 * MIB;
 /** Room behind the dictionary of a file with one block. The less there is, the more often the dictionary is moved to the front. */
 const LEAST_ROOM = 4 * MIB;
 const LARGEST_ROOM = 32 * MIB;
@@ -36,10 +36,11 @@ export function planThreads(
   const { uncompressedSize = Number.POSITIVE_INFINITY } = block;
   const inputBytes = Math.ceil(Math.max(LEAST_INPUT, uncompressedSize * INPUT_SHARE));
   const wholeBlock = Math.max(uncompressedSize + SLACK, leastWindow(block));
-  const count = Math.min(cores, MAX_THREADS, Math.floor(BUDGET / (inputBytes + wholeBlock)));
+  const affordable = Math.floor(BUDGET / (inputBytes + wholeBlock));
+  const count = Math.min(cores, MAX_THREADS, affordable);
   if (count > 1) {
-    // further blocks are begun while the first one waits to be put out, because the one before it takes longer
-    const windowBytes = Math.min(4 * wholeBlock, Math.floor(BUDGET / count - inputBytes));
+    // bytes come out in order: whoever is done early begins another block, if there is room (a spare thread instead gains nothing)
+    const windowBytes = Math.min(2 * wholeBlock, Math.floor(BUDGET / count - inputBytes));
     return { count, inputBytes, windowBytes };
   }
   const room = Math.min(LARGEST_ROOM, Math.max(LEAST_ROOM, dictionary / 2));

@@ -40,10 +40,6 @@ export class Regions {
     return { at, after };
   }
 
-  get usedBytes(): number {
-    return this.#used.reduce((sum, { start, end }) => sum + end - start, 0);
-  }
-
   /** The records before this one use theirs no more. */
   release(before: number): void {
     const firstUsed = this.#used.findIndex(({ record }) => record >= before);

@@ -25,6 +25,7 @@ export class FileWalk {
   readonly #file: FileReader;
   readonly #crew: Crew;
   readonly #onJob: (job: Job) => void;
+  #blocksDealt = 0;
 
   constructor(file: FileReader, crew: Crew, onJob: (job: Job) => void) {
     this.#file = file;
@@ -58,7 +59,8 @@ export class FileWalk {
     const header = readBlockHeader(Buffer.concat([Buffer.from([first]), rest]));
     if (header.dictionary === undefined) throw filtersChanged();
     if (!this.#crew.fits(header)) yield { threadsFor: header };
-    const thread = this.#crew.nextThread();
+    const thread = this.#crew.threadFor(this.#blocksDealt);
+    this.#blocksDealt += 1;
 
     const dataStart = file.position;
     const uncompressedSize = yield* this.#chunks(thread, header, check);
