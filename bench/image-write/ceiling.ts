@@ -15,8 +15,6 @@ export interface Ceiling {
 
 type Stage = 'download' | 'decompress' | 'write' | 'chunked';
 
-/** In each round: the machine's speed changes by a fifth from one run to the next, and the share is made of two figures. */
-const TIMES = 3;
 /** So many at a time write alone: a disk is not at its limit with one request after the other. */
 const WRITERS = 8;
 const BLOCK = 4 * 2 ** 20;
@@ -36,11 +34,7 @@ export class CeilingRounds {
     this.#ours = ours;
   }
 
-  async measureRound(): Promise<void> {
-    for (let time = 0; time < TIMES; time += 1) await this.#measureOnce();
-  }
-
-  async #measureOnce(): Promise<void> {
+  async measure(): Promise<void> {
     const { url, folder, sizes, freshDisk } = this.#workspace;
     const blob = join(folder, 'chunked.zst');
     this.#add('download', await measure(`curl -sf ${url}/chunked.zst -o /dev/null`));
