@@ -100,7 +100,7 @@ describe.each(FORMATS)('a %s image', (format) => {
   test.each(BUSES)('is written to a %s disk bit for bit', async (bus) => {
     const { output, exitCode } = await write(`disk.${format}`, bus);
     expect(output).toMatch(/MiB in .* s, \d+ MB\/s; limited by/);
-    // everything is decompressed by the agent itself, xz by the library that the Micro-OS carries
+    // everything is decompressed by the agent itself, nothing by a program
     expect(output).not.toContain('is decompressed by');
     expect(exitCode).toBe(0);
     const found = await diskOf(bus);
