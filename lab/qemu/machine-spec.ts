@@ -34,7 +34,7 @@ export type Firmware = 'seabios' | 'ovmf' | 'ovmf-secure-boot';
 
 export interface KernelSpec {
   kernel: string;
-  /** The same kernel as a program (unpack-kernel.ts): a machine with a BIOS starts this one instead, and saves the time to unpack it. */
+  /** The same kernel as a program (unpack-kernel.ts): a machine with a BIOS and no TPM starts this one instead, and saves the time to unpack it. */
   unpacked?: string | undefined;
   /** Several are concatenated in this order: a Micro-OS and a config archive, say. */
   initrd?: string | readonly string[];

@@ -34,10 +34,11 @@ describe('the QEMU command line', () => {
     expect(() => args({ disks: [{ bus: 'usb', size: 1, wwn: '0x1' }] })).toThrow(/WWN/);
   });
 
-  it('starts an unpacked kernel where there is a BIOS; EFI firmware gets the kernel file', () => {
+  it('starts an unpacked kernel where there is a BIOS; EFI firmware and a BIOS with a TPM get the kernel file', () => {
     const kernel = { kernel: '/vmlinuz', unpacked: '/vmlinux' };
     expect(args({ kernel })).toContain('-kernel /vmlinux');
     expect(args({ kernel, firmware: 'ovmf' })).toContain('-kernel /vmlinuz');
+    expect(args({ kernel, tpm: true })).toContain('-kernel /vmlinuz');
     expect(args({ kernel: { kernel: '/vmlinuz' } })).toContain('-kernel /vmlinuz');
   });
 
