@@ -1,9 +1,9 @@
-import type { Machine } from '../actions/action.ts';
+import type { Machine } from '../actions/contract/action.ts';
+import { parseKernelArguments } from '../system/kernel-arguments.ts';
+import { machineFiles } from '../system/machine-files.ts';
 import { readBootMedium } from './inventory/boot-medium.ts';
 import { readDisks } from './inventory/disks.ts';
 import { readFirmware } from './inventory/firmware.ts';
-import { parseKernelArguments } from './system/kernel-arguments.ts';
-import { machineFiles } from './system/machine-files.ts';
 
 const files = machineFiles();
 

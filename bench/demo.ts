@@ -1,11 +1,11 @@
 import { execa } from 'execa';
+import { STAGES } from '../demo/stages.ts';
 import { microOsKernel } from '../lab/qemu/micro-os.ts';
 import { ensureImmutableTarget } from '../lab/target-images/immutable.ts';
 import { ensureMutableTarget } from '../lab/target-images/mutable.ts';
-import { STAGES } from '../orchestrator-stub/cli/demo/stages.ts';
 import type { Bar, Row, RunBenchmark } from './benchmark.ts';
 
-const MAIN = new URL('../orchestrator-stub/cli/main.ts', import.meta.url).pathname;
+const MAIN = new URL('../demo/main.ts', import.meta.url).pathname;
 
 /** What a run of the demo promises: power-on to the report of the installed system, on two cores without KVM. */
 const PROMISES = [
@@ -24,7 +24,7 @@ export const benchmarkDemo: RunBenchmark = async ({ args, say }) => {
   for (const { args: options, name, limitS } of runs) {
     say(`runs the demo ${options.join(' ')}`);
     const { stdout } = await execa(process.execPath, [
-      ...['--disable-warning=ExperimentalWarning', MAIN, 'demo', '--json', ...options],
+      ...['--disable-warning=ExperimentalWarning', MAIN, '--json', ...options],
     ]);
     const run = readRun(stdout);
     rows.push(...run.rows.map((row) => ({ demo: options.join(' ') || 'plain', ...row })));

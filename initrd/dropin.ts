@@ -1,6 +1,6 @@
 import { lstat, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type CpioEntry, encodeCpio } from '../protocol/cpio.ts';
+import { type CpioEntry, encodeCpio } from '../formats/cpio.ts';
 import { KindlingError } from '../protocol/error.ts';
 import { listTree } from './list-tree.ts';
 

@@ -1,26 +1,32 @@
 import { readdirSync, unwatchFile, watchFile } from 'node:fs';
 import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
+import {
+  type Listener,
+  listenPlain,
+  listenTls,
+  type Protocols,
+  type TlsListener,
+} from '../net/server/listener.ts';
 import { toKindlingError } from '../protocol/error.ts';
 import type { TinkDialect } from '../protocol/tink-dialect.ts';
-import { programVersion } from './cli/version.ts';
+import { openAuthority, type SiteCertificates, serverCertificateFile } from '../site/authority.ts';
+import { openOperatorPassword, openOperatorToken, openProjectId } from '../site/operator-token.ts';
+import { lockStateFolder, openStateFolder } from '../site/state-folder.ts';
+import { programVersion } from '../system/program-version.ts';
 import { AccessControl } from './credentials/access.ts';
 import { Credentials } from './credentials/credentials.ts';
 import { openTokenSigner } from './credentials/token-signer.ts';
 import { EventBus, type NetbootEvent } from './events/bus.ts';
 import { createGrpcServer } from './grpc/server.ts';
 import { createSiteHttpServer } from './http/site-server.ts';
-import { type Listener, listenPlain, listenTls, type Protocols, type TlsListener } from './listener.ts';
 import { Enrollment } from './nodes/enrollment.ts';
 import { Neighbours } from './nodes/neighbours.ts';
 import { Nodes } from './nodes/nodes.ts';
 import { Onboarding } from './nodes/onboarding.ts';
 import type { Profile } from './nodes/profile.ts';
 import { Provisioning } from './nodes/provisioning.ts';
-import { openAuthority, type SiteCertificates, serverCertificateFile } from './site/authority.ts';
-import { openOperatorPassword, openOperatorToken, openProjectId } from './site/operator-token.ts';
-import { Settings, type SiteSettings } from './site/settings.ts';
-import { lockStateFolder, openStateFolder } from './site/state-folder.ts';
+import { Settings, type SiteSettings } from './site-settings.ts';
 import { Database } from './store/database.ts';
 import { DocumentTable } from './store/document-table.ts';
 import { HostTable } from './store/host-table.ts';

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
 import { ExecaError, execa } from 'execa';
 import { KindlingError } from '../protocol/error.ts';
+import { step } from '../system/step.ts';
 import { DEBIAN_PACKAGES } from './debian-packages.ts';
-import { step } from './step.ts';
 
 const APT_LISTS = '/var/lib/apt/lists';
 /** Older lists name packages that the mirror may have replaced meanwhile. */

@@ -15,7 +15,7 @@ const onNodeAlone = { needsRoot: false, needsDebianPackages: false };
 
 /** What each npm command needs from the machine, and what it starts once that is there. */
 const COMMANDS: Record<string, NpmCommand> = {
-  demo: { ...onTheWholeMachine, start: (args) => kindling(['demo', ...args]) },
+  demo: { ...onTheWholeMachine, start: (args) => node(['demo/main.ts', ...args]) },
   test: { ...onTheWholeMachine, start: (args) => inOrder(lint, () => vitest(args)) },
   bench: { ...onTheWholeMachine, start: (args) => node(['bench/main.ts', ...args]) },
   qemu: { ...onTheWholeMachine, start: (args) => node(['lab/qemu/cli.ts', ...args]) },
@@ -52,7 +52,7 @@ function node(args: string[]): Promise<number> {
 }
 
 function kindling(args: string[]): Promise<number> {
-  return node(['orchestrator-stub/cli/main.ts', ...args]);
+  return node(['cli/main.ts', ...args]);
 }
 
 function vitest(args: string[]): Promise<number> {

@@ -4,17 +4,17 @@ import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { withoutCredentials } from '../../net/without-credentials.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import { type ActionContext, defineAction } from '../action.ts';
+import { type ActionContext, defineAction } from '../contract/action.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
+import type { LedgerEntry } from '../process/resources/ledger.ts';
 import { httpGet } from '../registry/http-get.ts';
-import type { LedgerEntry } from '../resources/ledger.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
 import { decompressed } from '../unpack/decompress.ts';
 import { unpackTar } from '../unpack/unpack-tar.ts';
-import { withoutCredentials } from '../without-credentials.ts';
 
 export const archive2disk = defineAction({
   name: 'archive2disk',

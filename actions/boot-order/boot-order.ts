@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
-import { type ActionContext, type ActionResult, defineAction } from '../action.ts';
+import { type ActionContext, type ActionResult, defineAction } from '../contract/action.ts';
 import { findTargetDisk, SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { mountFilesystem, mountOn } from '../mounts/mount.ts';
 import { type BootState, entryName, readBootState } from './boot-state.ts';

@@ -1,5 +1,5 @@
+import { decodeLoadOption, type LoadOption } from '../../formats/efi/load-option.ts';
 import type { EfiVariables } from './efi-variables.ts';
-import { decodeLoadOption, type LoadOption } from './load-option.ts';
 
 /** What the firmware's boot manager knows. Entry numbers as in Boot001A. */
 export interface BootState {

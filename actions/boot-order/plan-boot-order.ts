@@ -1,6 +1,6 @@
+import { fileOf, type HardDriveNode, hardDriveOf, pathToLoader } from '../../formats/efi/device-path.ts';
+import { ACTIVE, encodeLoadOption, type LoadOption } from '../../formats/efi/load-option.ts';
 import { type BootState, encodeNumbers, entryName } from './boot-state.ts';
-import { fileOf, type HardDriveNode, hardDriveOf, pathToLoader } from './device-path.ts';
-import { ACTIVE, encodeLoadOption, type LoadOption } from './load-option.ts';
 
 /**
  * disk-first: the installed system leads. keep-order: it is added at the end, the first boot goes to it all the same (BootNext).

@@ -1,8 +1,8 @@
 import { copyFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { PARTITION_TYPES } from '../../formats/partition-table/partition-types.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk, Partition } from '../../protocol/inventory.ts';
-import { PARTITION_TYPES } from '../../protocol/partition-table/partition-types.ts';
 import { describeDisk } from '../disks/describe-disk.ts';
 
 /** The names firmware looks for on a disk it has no entry for (UEFI 2.10, section 3.5.1.1). */

@@ -1,10 +1,10 @@
-import { defineAction } from '../action.ts';
+import { defineAction } from '../contract/action.ts';
+import { lineLogger } from '../contract/line-logger.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findTargetFilesystem } from '../disks/target-filesystem.ts';
-import { lineLogger } from '../line-logger.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
+import { enterRoot } from '../target-root/enter-root.ts';
 import { parseCommandLine } from './command-line.ts';
-import { enterRoot } from './enter-root.ts';
 
 export const cexec = defineAction({
   name: 'cexec',

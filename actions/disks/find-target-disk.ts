@@ -1,5 +1,5 @@
 import type { Disk } from '../../protocol/inventory.ts';
-import type { ActionContext } from '../action.ts';
+import type { ActionContext } from '../contract/action.ts';
 import { chooseTargetDisk } from './choose-target.ts';
 import { recallTarget } from './target-memory.ts';
 

@@ -1,9 +1,9 @@
 import { access } from 'node:fs/promises';
-import { waitFor } from '../../agent/system/wait.ts';
+import { encodeGpt, type GptLayout } from '../../formats/partition-table/gpt-encode.ts';
+import { readPartitionTable } from '../../formats/partition-table/read.ts';
 import type { Disk } from '../../protocol/inventory.ts';
-import { encodeGpt, type GptLayout } from '../../protocol/partition-table/gpt-encode.ts';
-import { readPartitionTable } from '../../protocol/partition-table/read.ts';
-import type { ActionContext } from '../action.ts';
+import { waitFor } from '../../system/wait.ts';
+import type { ActionContext } from '../contract/action.ts';
 import { BlockDevice } from './block-device.ts';
 import { whyNever, whyNotByItself } from './choose-target.ts';
 import { findTargetDisk } from './find-target-disk.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk, Signature } from '../../protocol/inventory.ts';
-import type { ActionContext } from '../action.ts';
+import type { ActionContext } from '../contract/action.ts';
 import { describeDisk, formatBytes } from './describe-disk.ts';
 import { type DiskIdentity, identityOf, isSameDisk } from './disk-identity.ts';
 

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
-import type { ActionContext } from '../action.ts';
+import type { ActionContext } from '../contract/action.ts';
 import { openWithTpm } from '../encryption/open-with-tpm.ts';
 import { findDisk } from './choose-target.ts';
 import { findTargetDisk } from './find-target-disk.ts';

@@ -1,7 +1,7 @@
-import { waitFor } from '../../agent/system/wait.ts';
+import { sendJson } from '../../net/send-json.ts';
 import { KindlingError } from '../../protocol/error.ts';
+import { waitFor } from '../../system/wait.ts';
 import type { DiskIdentity } from '../disks/disk-identity.ts';
-import { sendJson } from '../send-json.ts';
 import type { DiskKeys } from './disk-keys.ts';
 
 /** The variables of every action that encrypts. */

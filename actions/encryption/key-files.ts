@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { ActionContext } from '../action.ts';
+import type { ActionContext } from '../contract/action.ts';
 import type { DiskKeys } from './disk-keys.ts';
 
 /** Files that cryptsetup reads keys from: unlike arguments, no other process sees them. */

@@ -1,6 +1,6 @@
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
-import type { ActionContext } from '../action.ts';
+import type { ActionContext } from '../contract/action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 import { identityOf } from '../disks/disk-identity.ts';
 import { readJournal } from '../moving/move-journal.ts';

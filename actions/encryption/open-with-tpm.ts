@@ -1,4 +1,4 @@
-import type { ActionContext } from '../action.ts';
+import type { ActionContext } from '../contract/action.ts';
 import { diskKeysOf } from './disk-keys.ts';
 import { layOutKeys } from './key-files.ts';
 import { openLuks } from './luks.ts';

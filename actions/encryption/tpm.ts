@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
 import { KindlingError } from '../../protocol/error.ts';
-import type { ActionContext } from '../action.ts';
+import type { ActionContext } from '../contract/action.ts';
 
 /** Through the kernel’s resource manager: the TPM’s few slots are not exhausted by a program that was killed. */
 const DEVICE = '/dev/tpmrm0';

@@ -1,7 +1,7 @@
-import type { Run } from '../../agent/system/run.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import type { ActionContext } from '../action.ts';
-import type { LedgerEntry } from '../resources/ledger.ts';
+import type { Run } from '../../system/run.ts';
+import type { ActionContext } from '../contract/action.ts';
+import type { LedgerEntry } from '../process/resources/ledger.ts';
 import { readAtaSecurity } from './capabilities.ts';
 import type { EraseCapabilities } from './methods.ts';
 

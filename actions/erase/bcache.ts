@@ -1,7 +1,7 @@
 import { access, readdir, realpath, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { waitFor } from '../../agent/system/wait.ts';
 import { KindlingError } from '../../protocol/error.ts';
+import { waitFor } from '../../system/wait.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 
 /** Stops a bcache device and waits until its backing disk is free. What is mounted is refused: the kernel would stop it at the unmount, whenever that is. */

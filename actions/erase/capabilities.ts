@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import type { Run } from '../../agent/system/run.ts';
 import type { Disk } from '../../protocol/inventory.ts';
+import type { Run } from '../../system/run.ts';
 import type { EraseCapabilities } from './methods.ts';
 import { type AdminCommand, readNvmeCapabilities } from './nvme-commands.ts';
 

@@ -1,6 +1,6 @@
 import { access, readFile, writeFile } from 'node:fs/promises';
-import { waitFor } from '../../agent/system/wait.ts';
 import type { Disk } from '../../protocol/inventory.ts';
+import { waitFor } from '../../system/wait.ts';
 import { isOnDisk } from '../disks/partition-paths.ts';
 
 /** Makes the kernel let go of a removable disk; undefined if it did, else why it could not. */

@@ -1,9 +1,9 @@
-import { probeSignatures } from '../../protocol/disk-signatures/probe.ts';
+import { probeSignatures } from '../../formats/disk-signatures/probe.ts';
+import { readPartitionTable } from '../../formats/partition-table/read.ts';
 import type { ErasureCertificate } from '../../protocol/erasure-certificate.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
-import { readPartitionTable } from '../../protocol/partition-table/read.ts';
-import type { ActionContext } from '../action.ts';
+import type { ActionContext } from '../contract/action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 import { identityOf } from '../disks/disk-identity.ts';
 import { removeOurPassword, secureEraseAta, unlockOurs } from './ata-security.ts';

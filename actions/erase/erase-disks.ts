@@ -1,7 +1,7 @@
 import type { ErasureCertificate } from '../../protocol/erasure-certificate.ts';
 import { KindlingError, toKindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
-import { type ActionContext, defineAction } from '../action.ts';
+import { type ActionContext, defineAction } from '../contract/action.ts';
 import { whyNever, whyNotByItself } from '../disks/choose-target.ts';
 import { describeDisk } from '../disks/describe-disk.ts';
 import { parseDiskSelector } from '../disks/disk-selector.ts';

@@ -1,6 +1,6 @@
-import { waitFor } from '../../agent/system/wait.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import type { ActionContext } from '../action.ts';
+import { waitFor } from '../../system/wait.ts';
+import type { ActionContext } from '../contract/action.ts';
 import type { EraseCapabilities, EraseMethod } from './methods.ts';
 import { type AdminCommand, readSanitizeState, type SanitizeState, startSanitize } from './nvme-commands.ts';
 

@@ -1,6 +1,6 @@
-import { startWorker } from '../../agent/system/worker.ts';
 import type { ErrorReport } from '../../protocol/error.ts';
-import { fromReport } from '../error-report.ts';
+import { fromReport } from '../../protocol/error-report.ts';
+import { startWorker } from '../../system/worker.ts';
 import type { NvmeCommand } from './nvme-commands.ts';
 
 export interface SlowCommand {

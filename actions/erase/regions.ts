@@ -1,4 +1,4 @@
-import type { FoundSignature } from '../../protocol/disk-signatures/probe.ts';
+import type { FoundSignature } from '../../formats/disk-signatures/probe.ts';
 import type { Disk } from '../../protocol/inventory.ts';
 
 interface Region {

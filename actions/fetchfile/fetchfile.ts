@@ -6,14 +6,14 @@ import { request as httpsRequest } from 'node:https';
 import path from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { withoutCredentials } from '../../net/without-credentials.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import { defineAction } from '../action.ts';
+import { defineAction } from '../contract/action.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
 import { placeFile } from '../target-root/place-file.ts';
-import { withoutCredentials } from '../without-credentials.ts';
 
 const SILENCE_MS = 60_000;
 

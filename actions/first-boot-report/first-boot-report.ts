@@ -1,6 +1,6 @@
 import { lstat, mkdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
-import { defineAction } from '../action.ts';
+import { defineAction } from '../contract/action.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';

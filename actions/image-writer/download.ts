@@ -1,6 +1,6 @@
 import type { Hash } from 'node:crypto';
-import { nodeCrypto } from '../../protocol/crypto.ts';
 import { KindlingError } from '../../protocol/error.ts';
+import { nodeCrypto } from '../../system/crypto.ts';
 import type { HttpConnection } from './http/connection.ts';
 import { get, redact, statusError } from './http/get.ts';
 import { contentLength, type ResponseHead } from './http/response-parser.ts';

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { sha256 as hash, nodeCrypto } from '../../protocol/crypto.ts';
+import { moveBackupGpt } from '../../formats/partition-table/gpt-backup.ts';
+import { type ImageTable, readImageTable } from '../../formats/partition-table/image-table.ts';
+import { findMbrSectorSize } from '../../formats/partition-table/mbr-sector-size.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import { moveBackupGpt } from '../../protocol/partition-table/gpt-backup.ts';
-import { type ImageTable, readImageTable } from '../../protocol/partition-table/image-table.ts';
-import { findMbrSectorSize } from '../../protocol/partition-table/mbr-sector-size.ts';
+import { sha256 as hash, nodeCrypto } from '../../system/crypto.ts';
 import { checkNotNested } from './formats.ts';
 import type { ImageFormat } from './interface.ts';
 import { type BlockHash, HEAD_BYTES } from './stream/block-output.ts';

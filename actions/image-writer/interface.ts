@@ -1,4 +1,4 @@
-import type { Run } from '../../agent/system/run.ts';
+import type { Run } from '../../system/run.ts';
 
 /** What an image file is, by its first bytes. `iso` is written like `raw`; the word is for people. */
 export type ImageFormat = 'raw' | 'gz' | 'bz2' | 'xz' | 'zst' | 'qcow2' | 'iso';

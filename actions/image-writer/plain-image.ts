@@ -1,8 +1,8 @@
 import type { Worker } from 'node:worker_threads';
-import { startWorker } from '../../agent/system/worker.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { ErrorCode } from '../../protocol/error-codes.ts';
-import { fromReport } from '../error-report.ts';
+import { fromReport } from '../../protocol/error-report.ts';
+import { startWorker } from '../../system/worker.ts';
 import type { Decoding } from './decoders/choose-decoder.ts';
 import { lzmaLibrary } from './decoders/lzma-library.ts';
 import { loadQcow2Map } from './decoders/qcow2-map.ts';

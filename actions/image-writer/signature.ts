@@ -1,6 +1,6 @@
-import { nodeCrypto } from '../../protocol/crypto.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { imageSignatureText } from '../../protocol/image-signature.ts';
+import { nodeCrypto } from '../../system/crypto.ts';
 import { redact } from './http/get.ts';
 import { getFromAny } from './http/get-from-any.ts';
 import type { WriteImageContext, WriteImageRequest } from './interface.ts';

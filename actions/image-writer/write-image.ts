@@ -1,5 +1,5 @@
+import type { ImageManifest } from '../../formats/image-manifest.ts';
 import { KindlingError, toKindlingError } from '../../protocol/error.ts';
-import type { ImageManifest } from '../../protocol/image-manifest.ts';
 import { ChunkedImageWrite } from './chunks/chunked-image.ts';
 import { loadManifest } from './chunks/load-manifest.ts';
 import type { WriteImage, WriteImageContext, WriteImageRequest, WriteImageResult } from './interface.ts';

@@ -1,4 +1,4 @@
-import { defineAction } from '../action.ts';
+import { defineAction } from '../contract/action.ts';
 import { IMAGE_PARAMETERS } from './image-parameters.ts';
 import { writeToTarget } from './write-to-target.ts';
 

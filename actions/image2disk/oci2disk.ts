@@ -1,5 +1,5 @@
 import { KindlingError } from '../../protocol/error.ts';
-import { defineAction } from '../action.ts';
+import { defineAction } from '../contract/action.ts';
 import { parseImageReference } from '../registry/image-reference.ts';
 import { type Manifest, Registry } from '../registry/registry.ts';
 import { basesFor, readRegistrySettings } from '../registry/registry-settings.ts';

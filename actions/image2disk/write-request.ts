@@ -1,6 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
 import { KindlingError } from '../../protocol/error.ts';
+import type { Values } from '../contract/parameters.ts';
 import type { Proxies } from '../image-writer/http/proxy.ts';
 import type {
   ChunkOptions,
@@ -9,7 +10,6 @@ import type {
   Transport,
   WriteImageRequest,
 } from '../image-writer/index.ts';
-import type { Values } from '../parameters.ts';
 import type { IMAGE_PARAMETERS } from './image-parameters.ts';
 
 export type ImageVariables = Values<typeof IMAGE_PARAMETERS> & { COMPRESSED?: boolean | undefined };

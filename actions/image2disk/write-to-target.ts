@@ -1,14 +1,14 @@
 import { access } from 'node:fs/promises';
-import { waitFor } from '../../agent/system/wait.ts';
+import { withoutCredentials } from '../../net/without-credentials.ts';
 import type { Disk } from '../../protocol/inventory.ts';
-import type { ActionContext, ActionResult } from '../action.ts';
+import { waitFor } from '../../system/wait.ts';
+import type { ActionContext, ActionResult } from '../contract/action.ts';
 import { chooseTargetDisk } from '../disks/choose-target.ts';
 import { identityOf } from '../disks/disk-identity.ts';
 import { announcePlan, checkPlanHolds, planFor } from '../disks/plan.ts';
 import { rememberTarget } from '../disks/target-memory.ts';
 import { tearDownHolders } from '../erase/holders.ts';
 import { type WriteProgress, writeImage } from '../image-writer/index.ts';
-import { withoutCredentials } from '../without-credentials.ts';
 import { type ImageAccess, type ImageVariables, writeRequestFor } from './write-request.ts';
 
 /** Chooses the disk, says what will be lost, writes the image, and waits until the new partitions can be used. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { access } from 'node:fs/promises';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
-import { type ActionContext, defineAction } from '../action.ts';
+import { type ActionContext, defineAction } from '../contract/action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findInstalledDisk, readTable, rereadPartitions, writeTable } from '../disks/installed-disk.ts';

@@ -1,7 +1,7 @@
+import { usableRange } from '../../formats/partition-table/gpt-encode.ts';
+import { PARTITION_TYPES } from '../../formats/partition-table/partition-types.ts';
+import type { PartitionEntry } from '../../formats/partition-table/table.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import { usableRange } from '../../protocol/partition-table/gpt-encode.ts';
-import { PARTITION_TYPES } from '../../protocol/partition-table/partition-types.ts';
-import type { PartitionEntry } from '../../protocol/partition-table/table.ts';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;

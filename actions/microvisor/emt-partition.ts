@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { totalmem } from 'node:os';
 import { KindlingError } from '../../protocol/error.ts';
-import { defineAction } from '../action.ts';
+import { defineAction } from '../contract/action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findInstalledDisk, readTable, rereadPartitions, writeTable } from '../disks/installed-disk.ts';

@@ -1,5 +1,5 @@
 import type { Disk } from '../../protocol/inventory.ts';
-import type { ActionContext, ActionResult } from '../action.ts';
+import type { ActionContext, ActionResult } from '../contract/action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 import { rereadPartitions } from '../disks/installed-disk.ts';
 import { partitionPath } from '../disks/partition-paths.ts';

@@ -1,5 +1,5 @@
 import type { Disk } from '../../protocol/inventory.ts';
-import { defineAction } from '../action.ts';
+import { defineAction } from '../contract/action.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findInstalledDisk } from '../disks/installed-disk.ts';
 import { ESCROW_PARAMETERS } from '../encryption/escrow.ts';

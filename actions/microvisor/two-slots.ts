@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { appendFile, readFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
+import type { PartitionEntry } from '../../formats/partition-table/table.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
-import type { PartitionEntry } from '../../protocol/partition-table/table.ts';
-import type { ActionContext } from '../action.ts';
+import type { ActionContext } from '../contract/action.ts';
 import { readTable } from '../disks/installed-disk.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';

@@ -1,10 +1,10 @@
 import { mkdtemp, readdir, readlink, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { waitFor } from '../../agent/system/wait.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import type { ActionContext } from '../action.ts';
-import type { LedgerEntry } from '../resources/ledger.ts';
+import { waitFor } from '../../system/wait.ts';
+import type { ActionContext } from '../contract/action.ts';
+import type { LedgerEntry } from '../process/resources/ledger.ts';
 
 type MountContext = Pick<ActionContext, 'run' | 'resources'>;
 

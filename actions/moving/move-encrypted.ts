@@ -1,5 +1,5 @@
 import { KindlingError } from '../../protocol/error.ts';
-import type { ActionContext } from '../action.ts';
+import type { ActionContext } from '../contract/action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 import { formatLuks, openLuks, type VolumeKeys } from '../encryption/luks.ts';
 import { type CopyContext, copyRange, hashRange, notWhatWasCopied } from './copy-range.ts';

@@ -1,5 +1,5 @@
 import { access } from 'node:fs/promises';
-import { defineAction } from '../action.ts';
+import { defineAction } from '../contract/action.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { mountOn } from '../mounts/mount.ts';
 import { readCrashDump, removeCrashDump } from './crash-dump.ts';

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { describeError } from '../../protocol/error.ts';
-import type { ActionContext } from '../action.ts';
+import type { ActionContext } from '../contract/action.ts';
 import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';

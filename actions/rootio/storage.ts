@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod/mini';
+import { usableRange } from '../../formats/partition-table/gpt-encode.ts';
+import type { MbrPartition } from '../../formats/partition-table/mbr-encode.ts';
+import { PARTITION_TYPES } from '../../formats/partition-table/partition-types.ts';
+import type { PartitionEntry } from '../../formats/partition-table/table.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import { usableRange } from '../../protocol/partition-table/gpt-encode.ts';
-import type { MbrPartition } from '../../protocol/partition-table/mbr-encode.ts';
-import { PARTITION_TYPES } from '../../protocol/partition-table/partition-types.ts';
-import type { PartitionEntry } from '../../protocol/partition-table/table.ts';
 
 const whole = z.pipe(
   z.union([z.number(), z.string()]),

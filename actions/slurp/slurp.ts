@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { KindlingError } from '../../protocol/error.ts';
-import { type ActionContext, defineAction } from '../action.ts';
+import { type ActionContext, defineAction } from '../contract/action.ts';
 import { namedDevice } from '../disks/target-filesystem.ts';
 
 const PIECE = 4 * 2 ** 20;

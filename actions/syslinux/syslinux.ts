@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
+import { LEGACY_BIOS_BOOTABLE, MBR } from '../../formats/partition-table/gpt-fields.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
-import { LEGACY_BIOS_BOOTABLE, MBR } from '../../protocol/partition-table/gpt-fields.ts';
-import { defineAction } from '../action.ts';
+import { defineAction } from '../contract/action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 import { findDisk } from '../disks/choose-target.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { ActionContext } from '../action.ts';
+import type { ActionContext } from '../contract/action.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { placeFile } from '../target-root/place-file.ts';
 

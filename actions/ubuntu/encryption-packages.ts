@@ -1,10 +1,10 @@
 import { access, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
-import type { ActionContext } from '../action.ts';
-import { enterRoot } from '../cexec/enter-root.ts';
+import type { ActionContext } from '../contract/action.ts';
+import { enterRoot } from '../target-root/enter-root.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
-import { runInRoot } from './run-in-root.ts';
+import { runInRoot } from '../target-root/run-in-root.ts';
 
 /** Programs that nothing is done without: another distribution's way of starting is not ours to change. */
 const NEEDED = ['/usr/sbin/update-initramfs', '/usr/sbin/update-grub'];

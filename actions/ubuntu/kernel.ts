@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Disk } from '../../protocol/inventory.ts';
-import type { ActionContext } from '../action.ts';
-import { enterRoot } from '../cexec/enter-root.ts';
+import type { ActionContext } from '../contract/action.ts';
 import { mountOn } from '../mounts/mount.ts';
+import { enterRoot } from '../target-root/enter-root.ts';
 import { placeFile } from '../target-root/place-file.ts';
-import { runInRoot } from './run-in-root.ts';
+import { runInRoot } from '../target-root/run-in-root.ts';
 
 /** What the reference installs when the workflow names no version. */
 const DEFAULT_VERSIONS: Record<string, string> = {

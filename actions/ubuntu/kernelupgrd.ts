@@ -3,7 +3,7 @@ import { appendFile, mkdir, readFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import path from 'node:path';
 import type { Disk } from '../../protocol/inventory.ts';
-import { type ActionContext, defineAction } from '../action.ts';
+import { type ActionContext, defineAction } from '../contract/action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findInstalledDisk, readTable, rereadPartitions, writeTable } from '../disks/installed-disk.ts';

@@ -1,6 +1,6 @@
-import { usableRange } from '../../protocol/partition-table/gpt-encode.ts';
-import { PARTITION_TYPES } from '../../protocol/partition-table/partition-types.ts';
-import type { PartitionEntry } from '../../protocol/partition-table/table.ts';
+import { usableRange } from '../../formats/partition-table/gpt-encode.ts';
+import { PARTITION_TYPES } from '../../formats/partition-table/partition-types.ts';
+import type { PartitionEntry } from '../../formats/partition-table/table.ts';
 import { swapBytes } from '../disks/swap-size.ts';
 
 const MIB = 2 ** 20;

@@ -4,8 +4,8 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Extract, extract, type Header } from 'tar-stream';
-import type { Run } from '../../agent/system/run.ts';
 import { KindlingError } from '../../protocol/error.ts';
+import type { Run } from '../../system/run.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
 import { keepAttributesBinary, setExtendedAttribute } from './extended-attributes.ts';
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { usableRange } from '../../formats/partition-table/gpt-encode.ts';
+import { PARTITION_TYPES } from '../../formats/partition-table/partition-types.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
-import { usableRange } from '../../protocol/partition-table/gpt-encode.ts';
-import { PARTITION_TYPES } from '../../protocol/partition-table/partition-types.ts';
-import type { ActionContext } from '../action.ts';
+import type { ActionContext } from '../contract/action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 import { rereadPartitions, writeTable } from '../disks/installed-disk.ts';
 import { partitionPath } from '../disks/partition-paths.ts';

@@ -1,4 +1,4 @@
-import type { ActionContext } from '../action.ts';
+import type { ActionContext } from '../contract/action.ts';
 
 /** No udev runs in the Micro-OS: LVM makes the device nodes itself, and waits for nobody. */
 const ENVIRONMENT = { DM_DISABLE_UDEV: '1' };

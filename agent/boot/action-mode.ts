@@ -1,7 +1,7 @@
 import { requireAction } from '../../actions/catalog.ts';
-import { runAction } from '../../actions/run-action.ts';
+import { runAction } from '../../actions/process/start-child.ts';
 import { ERROR_CODES, type ErrorCode } from '../../protocol/error-codes.ts';
-import type { KernelArguments } from '../system/kernel-arguments.ts';
+import type { KernelArguments } from '../../system/kernel-arguments.ts';
 import type { Consoles } from './console/consoles.ts';
 import type { View } from './console/view.ts';
 

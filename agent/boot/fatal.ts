@@ -1,7 +1,7 @@
 import { toErrorReport } from '../../protocol/error.ts';
 import type { Identity } from '../../protocol/identity.ts';
-import type { MachineFiles } from '../system/machine-files.ts';
-import { waitFor } from '../system/wait.ts';
+import type { MachineFiles } from '../../system/machine-files.ts';
+import { waitFor } from '../../system/wait.ts';
 import { agentBuild } from '../version.ts';
 import type { Consoles } from './console/consoles.ts';
 import { fatalScreen } from './console/fatal-screen.ts';

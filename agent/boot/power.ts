@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Run } from '../system/run.ts';
-import { waitFor } from '../system/wait.ts';
+import type { Run } from '../../system/run.ts';
+import { waitFor } from '../../system/wait.ts';
 
 /** Leaves the Micro-OS: flush, unmount what actions may have left, then by the program, at last by the kernel's own key. */
 export async function leave(how: 'reboot' | 'poweroff', run: Run): Promise<never> {

@@ -9,8 +9,8 @@ import {
   ENVIRONMENT_PATHS,
   OTHER_CA_PATHS,
 } from '../../protocol/site-files.ts';
-import type { KernelArguments } from '../system/kernel-arguments.ts';
-import type { MachineFiles } from '../system/machine-files.ts';
+import type { KernelArguments } from '../../system/kernel-arguments.ts';
+import type { MachineFiles } from '../../system/machine-files.ts';
 
 /**
  * Refuses the config archive unless the site's key signed it and it is all there as signed. The key comes on the kernel

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { KindlingError } from '../../protocol/error.ts';
 import { ENVIRONMENT_PATHS } from '../../protocol/site-files.ts';
-import { parseKernelArguments } from '../system/kernel-arguments.ts';
+import { parseKernelArguments } from '../../system/kernel-arguments.ts';
 import { parseEnvConfig } from './env-config.ts';
 import { type ResolvedConfig, resolveConfig } from './resolve-config.ts';
 

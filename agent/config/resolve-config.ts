@@ -1,5 +1,5 @@
 import { KindlingError } from '../../protocol/error.ts';
-import type { KernelArguments } from '../system/kernel-arguments.ts';
+import type { KernelArguments } from '../../system/kernel-arguments.ts';
 import { nearestName } from './nearest-name.ts';
 import { OTHER_KERNEL_KEYS, OTHER_KERNEL_PREFIXES, SETTINGS, type Setting } from './settings.ts';
 

@@ -1,4 +1,4 @@
-import { isLoopback } from '../../protocol/no-proxy.ts';
+import { isLoopback } from '../../net/no-proxy.ts';
 import { authorityOf, parseEndpoint } from '../connection/endpoint.ts';
 import type { Config, ResolvedConfig, SettingName } from './resolve-config.ts';
 

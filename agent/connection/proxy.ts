@@ -1,4 +1,4 @@
-import { isReachedDirectly } from '../../protocol/no-proxy.ts';
+import { isReachedDirectly } from '../../net/no-proxy.ts';
 import type { Endpoint } from './endpoint.ts';
 
 export interface ProxySettings {

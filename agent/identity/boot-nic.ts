@@ -1,5 +1,5 @@
-import type { KernelArguments } from '../system/kernel-arguments.ts';
-import type { MachineFiles } from '../system/machine-files.ts';
+import type { KernelArguments } from '../../system/kernel-arguments.ts';
+import type { MachineFiles } from '../../system/machine-files.ts';
 import { normaliseMac } from './mac-addresses.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { MachineFiles } from '../system/machine-files.ts';
+import type { MachineFiles } from '../../system/machine-files.ts';
 import { parseBiosInformation } from './smbios/bios-information.ts';
 import { parseSerialNumber } from './smbios/serial-numbers.ts';
 import { parseSystemInformation } from './smbios/system-information.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Identity, IdentityEvidence } from '../../protocol/identity.ts';
-import type { KernelArguments } from '../system/kernel-arguments.ts';
-import type { MachineFiles } from '../system/machine-files.ts';
+import type { KernelArguments } from '../../system/kernel-arguments.ts';
+import type { MachineFiles } from '../../system/machine-files.ts';
 import { readBootMac } from './boot-nic.ts';
 import { type FirmwareTells, readFirmwareTells } from './firmware-tells.ts';
 import { whyJunkText, whyJunkUuid } from './junk.ts';

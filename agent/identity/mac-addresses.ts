@@ -1,4 +1,4 @@
-import type { MachineFiles } from '../system/machine-files.ts';
+import type { MachineFiles } from '../../system/machine-files.ts';
 
 const ETHERNET = 1; // ARPHRD_ETHER
 

@@ -1,6 +1,6 @@
-import { guidAt } from '../../protocol/partition-table/guid.ts';
-import type { KernelArguments } from '../system/kernel-arguments.ts';
-import type { MachineFiles } from '../system/machine-files.ts';
+import { guidAt } from '../../formats/guid.ts';
+import type { KernelArguments } from '../../system/kernel-arguments.ts';
+import type { MachineFiles } from '../../system/machine-files.ts';
 import { readEfiVariable } from './efi-variables.ts';
 
 /** Ways to recognise the medium the Micro-OS was loaded from. Network boot leaves none. */

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import { KindlingError } from '../../protocol/error.ts';
+import { type KernelArguments, parseKernelArguments } from '../../system/kernel-arguments.ts';
+import { type MachineFiles, machineFiles } from '../../system/machine-files.ts';
 import { describeIdentity } from '../identity/describe.ts';
 import { identify } from '../identity/identify.ts';
-import { type KernelArguments, parseKernelArguments } from '../system/kernel-arguments.ts';
-import { type MachineFiles, machineFiles } from '../system/machine-files.ts';
 import { describeInventory } from './describe.ts';
 import { takeInventory } from './take-inventory.ts';
 

@@ -1,6 +1,6 @@
 import { arch } from 'node:os';
 import type { Cpu } from '../../protocol/inventory.ts';
-import type { MachineFiles } from '../system/machine-files.ts';
+import type { MachineFiles } from '../../system/machine-files.ts';
 
 /** From /proc/cpuinfo: one paragraph per thread. */
 export function readCpu(files: MachineFiles): Cpu {

@@ -1,5 +1,5 @@
 import type { Disk, DiskBus, DiskKind } from '../../protocol/inventory.ts';
-import type { MachineFiles } from '../system/machine-files.ts';
+import type { MachineFiles } from '../../system/machine-files.ts';
 import { diskLinks } from './disk-links.ts';
 import { parseSerialPage, parseWwnPage } from './scsi-vital-data.ts';
 

@@ -1,9 +1,9 @@
 import { open } from 'node:fs/promises';
-import { probeSignatures, summariseSignatures } from '../../protocol/disk-signatures/probe.ts';
+import { probeSignatures, summariseSignatures } from '../../formats/disk-signatures/probe.ts';
+import { readPartitionTable } from '../../formats/partition-table/read.ts';
+import type { PartitionTable, ReadAt } from '../../formats/partition-table/table.ts';
 import type { Disk, Partition } from '../../protocol/inventory.ts';
-import { readPartitionTable } from '../../protocol/partition-table/read.ts';
-import type { PartitionTable, ReadAt } from '../../protocol/partition-table/table.ts';
-import type { MachineFiles } from '../system/machine-files.ts';
+import type { MachineFiles } from '../../system/machine-files.ts';
 import type { BootMedium } from './boot-medium.ts';
 import { type DiskFacts, readDiskFacts } from './disk-facts.ts';
 

@@ -1,4 +1,4 @@
-import type { MachineFiles } from '../system/machine-files.ts';
+import type { MachineFiles } from '../../system/machine-files.ts';
 
 const EFI_GLOBAL = '8be4df61-93ca-11d2-aa0d-00e098032b8c';
 

@@ -1,6 +1,6 @@
 import type { Firmware, Tpm } from '../../protocol/inventory.ts';
+import type { MachineFiles } from '../../system/machine-files.ts';
 import { readFirmwareTells } from '../identity/firmware-tells.ts';
-import type { MachineFiles } from '../system/machine-files.ts';
 import { readEfiVariable } from './efi-variables.ts';
 
 export function readFirmware(files: MachineFiles): Firmware {

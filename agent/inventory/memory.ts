@@ -1,7 +1,7 @@
 import type { Memory } from '../../protocol/inventory.ts';
+import type { MachineFiles } from '../../system/machine-files.ts';
 import { readSmbios } from '../identity/firmware-tells.ts';
 import { parseMemoryDevice } from '../identity/smbios/memory-device.ts';
-import type { MachineFiles } from '../system/machine-files.ts';
 
 const MEMORY_DEVICE = 17;
 

@@ -1,5 +1,5 @@
 import type { PciDevice } from '../../protocol/inventory.ts';
-import type { MachineFiles } from '../system/machine-files.ts';
+import type { MachineFiles } from '../../system/machine-files.ts';
 
 export function readPciDevices(files: MachineFiles): PciDevice[] {
   return files.names('/sys/bus/pci/devices').map((address) => {

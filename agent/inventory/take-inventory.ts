@@ -1,7 +1,7 @@
 import type { Inventory } from '../../protocol/inventory.ts';
+import type { KernelArguments } from '../../system/kernel-arguments.ts';
+import type { MachineFiles } from '../../system/machine-files.ts';
 import { identify } from '../identity/identify.ts';
-import type { KernelArguments } from '../system/kernel-arguments.ts';
-import type { MachineFiles } from '../system/machine-files.ts';
 import { readBootMedium } from './boot-medium.ts';
 import { readCpu } from './cpu.ts';
 import { readDisks } from './disks.ts';

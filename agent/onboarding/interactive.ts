@@ -2,10 +2,10 @@ import type { Client } from '@grpc/grpc-js';
 import { KindlingError } from '../../protocol/error.ts';
 import { InteractiveOnboardingService } from '../../protocol/generated/onboarding_pb.js';
 import { callUnary } from '../../protocol/grpc-service.ts';
+import { pause } from '../../system/wait.ts';
 import type { Endpoint } from '../connection/endpoint.ts';
 import { explainCallError } from '../connection/explain.ts';
 import { type Network, openChannel } from '../connection/network.ts';
-import { pause } from '../system/wait.ts';
 import type { NodeFacts } from './node-facts.ts';
 
 const TRIES = 3;

@@ -9,7 +9,7 @@ import {
   type OnboardNodeStreamResponse,
 } from '../../protocol/generated/onboarding_pb.js';
 import { openBidiStream } from '../../protocol/grpc-service.ts';
-import { pause } from '../system/wait.ts';
+import { pause } from '../../system/wait.ts';
 import type { NodeFacts } from './node-facts.ts';
 
 export type StreamOutcome =

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import type { StickMachine } from '../../protocol/stick.ts';
-import { pause } from '../system/wait.ts';
+import { pause } from '../../system/wait.ts';
 
 /** Gives a person the chance to stop: a countdown, or nothing happens before somebody presses Enter. */
 export async function confirm(

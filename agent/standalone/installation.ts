@@ -1,10 +1,10 @@
-import type { Machine } from '../../actions/action.ts';
+import type { Machine } from '../../actions/contract/action.ts';
 import type { Inventory } from '../../protocol/inventory.ts';
 import type { StickMachine } from '../../protocol/stick.ts';
+import type { KernelArguments } from '../../system/kernel-arguments.ts';
+import type { Run } from '../../system/run.ts';
 import type { Consoles } from '../boot/console/consoles.ts';
 import type { View } from '../boot/console/view.ts';
-import type { KernelArguments } from '../system/kernel-arguments.ts';
-import type { Run } from '../system/run.ts';
 import type { Stick } from './medium.ts';
 import type { RunAction } from './run-step.ts';
 import type { StickFolder } from './stick-folder.ts';

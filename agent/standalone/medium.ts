@@ -8,7 +8,7 @@ import {
   STICK_LABELS,
   type StickManifest,
 } from '../../protocol/stick.ts';
-import { waitFor } from '../system/wait.ts';
+import { waitFor } from '../../system/wait.ts';
 
 /** The stick that this Micro-OS was started from, its contents known to be what was signed. */
 export interface Stick {

@@ -1,5 +1,5 @@
 import { mkdir, rm } from 'node:fs/promises';
-import type { Run } from '../system/run.ts';
+import type { Run } from '../../system/run.ts';
 
 const MOUNT_POINT = '/run/kindling/stick';
 

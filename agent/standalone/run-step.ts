@@ -1,4 +1,4 @@
-import type { ActionOutcome, RunActionContext } from '../../actions/run-action.ts';
+import type { ActionOutcome, RunActionContext } from '../../actions/process/start-child.ts';
 import { type ErrorReport, KindlingError } from '../../protocol/error.ts';
 import { ERROR_CODES, type ErrorCode } from '../../protocol/error-codes.ts';
 

@@ -1,10 +1,10 @@
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readPartitionTable } from '../../formats/partition-table/read.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
-import { readPartitionTable } from '../../protocol/partition-table/read.ts';
 import { BIOS_DISK_ENTRY } from '../../protocol/stick.ts';
-import type { Run } from '../system/run.ts';
+import type { Run } from '../../system/run.ts';
 import { setBootOnce } from './boot-once.ts';
 import { readAt } from './medium.ts';
 import { withStickMounted } from './mount-stick.ts';

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { stickFileName } from '../../protocol/stick.ts';
-import type { Run } from '../system/run.ts';
+import type { Run } from '../../system/run.ts';
 import { withStickMounted } from './mount-stick.ts';
 import type { RecoveryKey } from './recovery-key-server.ts';
 

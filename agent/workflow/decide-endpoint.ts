@@ -1,5 +1,5 @@
+import { isLoopback } from '../../net/no-proxy.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import { isLoopback } from '../../protocol/no-proxy.ts';
 import type { Config } from '../config/resolve-config.ts';
 import { type Endpoint, parseEndpoint } from '../connection/endpoint.ts';
 

@@ -1,6 +1,6 @@
 import { actionForImage } from '../../actions/catalog.ts';
-import { type ActionOutcome, runAction } from '../../actions/run-action.ts';
-import { secondsAfterReport, takeOffWaitdaemon } from '../../actions/waitdaemon.ts';
+import { type ActionOutcome, runAction } from '../../actions/process/start-child.ts';
+import { secondsAfterReport, takeOffWaitdaemon } from '../../actions/waitdaemon/waitdaemon.ts';
 import type { HandOver, ProgressEvent } from '../../protocol/action-events.ts';
 import type { ErrorReport } from '../../protocol/error.ts';
 import type { Log } from '../report/log.ts';
@@ -28,7 +28,7 @@ export interface Executor {
   execute(work: Work, options: ExecuteOptions): Promise<Executed>;
 }
 
-/** Runs actions as child processes of this program (actions/run-action.ts), with their variables rewritten by `prepare`. */
+/** Runs actions as child processes of this program (actions/process/start-child.ts), with their variables rewritten by `prepare`. */
 export function createExecutor(
   prepare: (environment: Work['environment']) => Work['environment'],
   processEnvironment: Readonly<Record<string, string>> = {},

@@ -1,9 +1,9 @@
 import type { HandOver, ProgressEvent } from '../../protocol/action-events.ts';
 import { KindlingError, toErrorReport } from '../../protocol/error.ts';
+import { pause } from '../../system/wait.ts';
 import { type BackOff, retryUntilItWorks, type Waiting } from '../connection/retry.ts';
 import { areCredentialsGone } from '../credentials/credentials.ts';
 import type { Log } from '../report/log.ts';
-import { pause } from '../system/wait.ts';
 import { type Executed, type Executor, failureText } from './execute-action.ts';
 import { decideResume, type Journal, type Outcome } from './journal.ts';
 import { ProgressReporter } from './progress-reporter.ts';

@@ -1,7 +1,7 @@
 import type { HandOver } from '../../protocol/action-events.ts';
+import { pause } from '../../system/wait.ts';
 import { retryUntilItWorks } from '../connection/retry.ts';
 import { areCredentialsGone } from '../credentials/credentials.ts';
-import { pause } from '../system/wait.ts';
 import type { AnyDialect } from './any-dialect.ts';
 import { type ActionSurroundings, performAction, runAfterReport } from './perform-action.ts';
 

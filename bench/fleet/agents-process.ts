@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { resolveConfig } from '../../agent/config/resolve-config.ts';
 import { runAgent } from '../../agent/run.ts';
-import { parseKernelArguments } from '../../agent/system/kernel-arguments.ts';
-import { pause } from '../../agent/system/wait.ts';
 import type { Executor } from '../../agent/workflow/execute-action.ts';
 import type { Inventory } from '../../protocol/inventory.ts';
+import { parseKernelArguments } from '../../system/kernel-arguments.ts';
+import { pause } from '../../system/wait.ts';
 import { type AgentsFigures, type AgentsOrder, nodeOf } from './messages.ts';
 import { watchRequests } from './watch-requests.ts';
 

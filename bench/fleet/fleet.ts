@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import { fetchText, type Network } from '../../agent/connection/network.ts';
-import { pause } from '../../agent/system/wait.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { TinkDialect } from '../../protocol/tink-dialect.ts';
+import { pause } from '../../system/wait.ts';
 import type { BenchmarkContext, Row, RunBenchmark } from '../benchmark.ts';
 import {
   type AgentsFigures,

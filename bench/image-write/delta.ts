@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, readSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WriteImageResult } from '../../actions/image-writer/index.ts';
-import { decodeManifest } from '../../protocol/image-manifest.ts';
+import { decodeManifest } from '../../formats/image-manifest.ts';
 import type { Writer } from './bundle-writer.ts';
 import { index } from './images.ts';
 import { isEqual, measure } from './measure.ts';

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { indexImage } from '../../orchestrator-stub/images/index-image.ts';
+import { indexImage } from '../../images/index-image.ts';
 
 const MIB = 1024 * 1024;
 const run = promisify(execFile);

@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { waitFor } from '../../agent/system/wait.ts';
+import { waitFor } from '../../system/wait.ts';
 import { cleanUpAtExit } from '../clean-up.ts';
 
 export interface WebServer {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { waitFor } from '../../agent/system/wait.ts';
 import { createTestNetwork, type Namespace } from '../../lab/qemu/network.ts';
+import { waitFor } from '../../system/wait.ts';
 
 const RELAY = join(import.meta.dirname, 'delay-program.ts');
 const SERVER_ADDRESS = '10.96.0.1';

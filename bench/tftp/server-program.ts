@@ -1,6 +1,6 @@
 /** Our TFTP server alone: `node server-program.ts ADDRESS FOLDER`. */
-import { TftpFolder } from '../../orchestrator-stub/pxe/tftp-folder.ts';
-import { startTftpServer } from '../../orchestrator-stub/pxe/tftp-server.ts';
+import { TftpFolder } from '../../netboot/tftp/tftp-folder.ts';
+import { startTftpServer } from '../../netboot/tftp/tftp-server.ts';
 
 const [address = '', folder = ''] = process.argv.slice(2);
 await startTftpServer({ address, files: new TftpFolder(folder) });

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { waitFor } from '../../agent/system/wait.ts';
 import { ensureIpxe } from '../../ipxe/debian-ipxe.ts';
 import type { Namespace } from '../../lab/qemu/network.ts';
 import { kill, makeFolder, removeFolder } from '../../lab/qemu/processes.ts';
+import { waitFor } from '../../system/wait.ts';
 import type { Row, RunBenchmark } from '../benchmark.ts';
 import { createDelayedLink, type DelayedLink } from './delayed-link.ts';
 

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { KindlingError } from '../../protocol/error.ts';
-import { step } from '../../setup/step.ts';
+import { step } from '../../system/step.ts';
 import { cached, hashOf } from '../build-cache.ts';
 import { runTool } from '../build-tool.ts';
 import { type DebianPackage, resolvePackages, unpackPackages } from '../debian/packages.ts';
@@ -34,7 +34,7 @@ const OWN_FILES = [
   'pkg-sea.ts',
   'pack.ts',
   'node-trim.ts',
-  '../elf.ts',
+  '../../formats/elf.ts',
   'agent-executable.ts',
 ];
 

@@ -9,7 +9,7 @@ export type Bundle = Map<string, string>;
 
 const ROOT = join(import.meta.dirname, '../..');
 const MAIN = 'agent/main.ts';
-/** Files that agent code starts as worker threads (agent/system/worker.ts) are found by their name. */
+/** Files that agent code starts as worker threads (system/worker.ts) are found by their name. */
 const WORKERS = '{agent,actions}/**/*.worker.ts';
 
 export function bundleAgent(): Promise<Bundle> {
@@ -58,7 +58,7 @@ function sharedOptions(): BuildOptions {
 /** What `kindling-agent --version` says. The commit is the last one that touched what the agent is made of. */
 function describeBuild() {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
-  const sources = ['agent', 'actions', 'protocol', 'package-lock.json'];
+  const sources = ['agent', 'actions', 'net', 'formats', 'system', 'protocol', 'package-lock.json'];
   const git = spawnSync('git', ['log', '-1', '--format=%h %ct', '--abbrev=9', '--', ...sources], {
     cwd: ROOT,
     encoding: 'utf8',

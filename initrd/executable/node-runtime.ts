@@ -7,7 +7,7 @@ import { findIcuData, trimIcuData } from './icu-data.ts';
 import { dropTypeStripper, dropUnwindTables } from './node-trim.ts';
 
 const NODE_PACKAGE = join(import.meta.dirname, '../../node_modules/node');
-const OWN_FILES = ['node-runtime.ts', 'node-trim.ts', 'icu-data.ts', '../elf.ts'];
+const OWN_FILES = ['node-runtime.ts', 'node-trim.ts', 'icu-data.ts', '../../formats/elf.ts'];
 
 /** Our own Node (the npm package `node`) without what a running agent never looks at. Gives the file. */
 export async function prepareNode(): Promise<string> {

@@ -1,5 +1,5 @@
+import { readElf, readSections, type Section, stringAt } from '../../formats/elf.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import { readElf, readSections, type Section, stringAt } from '../elf.ts';
 
 /** Parts of the Node program, besides languages (icu-data.ts), that no agent ever uses. Overwritten in place. */
 

@@ -1,4 +1,3 @@
-import { KindlingError } from '../../protocol/error.ts';
 import {
   DYNAMIC,
   dynamicEntries,
@@ -10,7 +9,8 @@ import {
   SEGMENT,
   type Segment,
   stringAt,
-} from '../elf.ts';
+} from '../../formats/elf.ts';
+import { KindlingError } from '../../protocol/error.ts';
 
 /** Lays out the file `kindling-agent`: launcher, Node, ld.so, libraries. What launcher.c finds in its `payload` is decided here. */
 

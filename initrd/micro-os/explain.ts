@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { decodeCpio } from '../../protocol/cpio.ts';
+import { decodeCpio } from '../../formats/cpio.ts';
 import type { RootFile } from './root-files.ts';
 
 /** One row of `kindling build microos --explain`: a file, where it is from, and its share of the initramfs. */

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { readSections } from '../../formats/elf.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import { readSections } from '../elf.ts';
 
 export interface KernelModule {
   name: string;

@@ -3,9 +3,9 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { constants, zstdCompress } from 'node:zlib';
-import { encodeCpio } from '../../protocol/cpio.ts';
+import { encodeCpio } from '../../formats/cpio.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import { step } from '../../setup/step.ts';
+import { step } from '../../system/step.ts';
 import { cached, hashOf, hashOfFile } from '../build-cache.ts';
 import { type DebianPackage, dependencyOf, resolvePackages, unpackPackage } from '../debian/packages.ts';
 import { ensureAgent } from '../executable/agent-executable.ts';
@@ -42,8 +42,8 @@ const OUR_SOURCES = [
   'uki.ts',
   'micro-os.ts',
   'kernel-arguments.ts',
-  '../../protocol/cpio.ts',
-  '../elf.ts',
+  '../../formats/cpio.ts',
+  '../../formats/elf.ts',
 ];
 
 /** The Micro-OS for this profile, built only if something it is made of has changed. */

@@ -1,10 +1,10 @@
 import { lstat, readdir, readFile, readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import type { CpioEntry } from '../../protocol/cpio.ts';
+import type { CpioEntry } from '../../formats/cpio.ts';
+import { isElf, neededLibraries, readElf, SEGMENT, stringAt } from '../../formats/elf.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { runTool } from '../build-tool.ts';
 import { type DebianPackage, unpackPackage, unpackPackages } from '../debian/packages.ts';
-import { isElf, neededLibraries, readElf, SEGMENT, stringAt } from '../elf.ts';
 import { LIBRARY_PACKAGES, MODULES, type Profile, TOOLS } from './contents.ts';
 import { moduleIndexes, selectModules } from './kernel-modules.ts';
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readElf, SEGMENT } from '../../formats/elf.ts';
 import { cached, hashOfFile } from '../build-cache.ts';
 import { runTool } from '../build-tool.ts';
-import { readElf, SEGMENT } from '../elf.ts';
 import { makeEfiProgram } from './efi-program.ts';
 import { addSections } from './uki.ts';
 

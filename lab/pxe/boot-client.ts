@@ -1,5 +1,5 @@
 import type { Socket } from 'node:dgram';
-import { openDeviceSocket } from '../../orchestrator-stub/pxe/device-socket.ts';
+import { openDeviceSocket } from '../../netboot/dhcp/device-socket.ts';
 import { DhcpMessageType, DhcpOption } from '../../protocol/dhcp/options.ts';
 import {
   type DhcpPacket,

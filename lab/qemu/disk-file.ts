@@ -1,7 +1,7 @@
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { run } from '../../agent/system/run.ts';
 import { KindlingError } from '../../protocol/error.ts';
+import { run } from '../../system/run.ts';
 import type { DiskSpec } from './machine-spec.ts';
 
 /** The raw file behind one disk of a machine; it can be read and written while the machine is off. */

@@ -1,5 +1,5 @@
+import { guidAt, guidToBytes } from '../../formats/guid.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import { guidAt, guidToBytes } from '../../protocol/partition-table/guid.ts';
 
 export interface EfiVariable {
   name: string;

@@ -21,8 +21,8 @@
  */
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { waitFor } from '../../agent/system/wait.ts';
 import { KindlingError } from '../../protocol/error.ts';
+import { waitFor } from '../../system/wait.ts';
 import { chooseAccelerator } from './accelerator.ts';
 import { type MachineFiles, qemuArguments } from './command-line.ts';
 import type { SerialConsole } from './console.ts';

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { type Run, type RunResult, run } from '../../agent/system/run.ts';
+import { type Run, type RunResult, run } from '../../system/run.ts';
 import { kill, makeFolder, removeFolder, startGuarded } from './processes.ts';
 
 /**

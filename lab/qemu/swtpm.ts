@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { waitFor } from '../../agent/system/wait.ts';
+import { waitFor } from '../../system/wait.ts';
 import { startGuarded } from './processes.ts';
 
 /** Starts a TPM 2.0 whose state stays in `folder`; it ends by itself when QEMU hangs up. Gives the socket for QEMU. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Namespace } from '../qemu/network.ts';
 
-const CLI = join(import.meta.dirname, '../../orchestrator-stub/cli/main.ts');
+const CLI = join(import.meta.dirname, '../../cli/main.ts');
 const COMMAND = [process.execPath, '--disable-warning=ExperimentalWarning', CLI];
 
 /** Runs `kindling …` in a namespace to its end; gives what it prints. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { waitFor } from '../../agent/system/wait.ts';
+import { waitFor } from '../../system/wait.ts';
 import type { Namespace } from '../qemu/network.ts';
 import { makeFolder, removeFolder } from '../qemu/processes.ts';
 

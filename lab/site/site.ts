@@ -2,7 +2,7 @@ import { copyFileSync, linkSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureMicroOs } from '../../initrd/index.ts';
 import { ensureIpxe } from '../../ipxe/debian-ipxe.ts';
-import { openOperatorToken } from '../../orchestrator-stub/site/operator-token.ts';
+import { openOperatorToken } from '../../site/operator-token.ts';
 import { NO_TIMER_CHECK } from '../qemu/micro-os.ts';
 import type { Bridge } from '../qemu/network.ts';
 import { makeFolder, removeFolder } from '../qemu/processes.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { cached } from '../../initrd/build-cache.ts';
 import { runTool } from '../../initrd/build-tool.ts';
 import { debianSources } from '../../initrd/debian/mirror.ts';
-import { step } from '../../setup/step.ts';
+import { step } from '../../system/step.ts';
 
 const SUITE = 'bookworm';
 /** Every time stamp in the image; fixed, so that two builds of the same packages are equal. */

@@ -1,8 +1,8 @@
 import { mkdir, open, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { PARTITION_TYPES } from '../../formats/partition-table/partition-types.ts';
 import { runTool } from '../../initrd/build-tool.ts';
 import { listTree } from '../../initrd/list-tree.ts';
-import { PARTITION_TYPES } from '../../protocol/partition-table/partition-types.ts';
 import { EPOCH_SECONDS } from './debian-root.ts';
 
 const MIB = 2 ** 20;

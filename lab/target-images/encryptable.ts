@@ -2,7 +2,7 @@ import { copyFile, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cached, hashOfFile } from '../../initrd/build-cache.ts';
 import { resolvePackages, unpackPackage } from '../../initrd/debian/packages.ts';
-import { step } from '../../setup/step.ts';
+import { step } from '../../system/step.ts';
 import { ensureDebianRoot } from './debian-root.ts';
 import { makeDiskImage, type PartitionRecipe } from './disk-image.ts';
 import { dateFiles, fillRoot, unpackRoot, writeDated } from './unpacked-root.ts';

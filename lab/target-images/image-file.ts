@@ -3,8 +3,8 @@ import { createReadStream } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { manifestPathOf } from '../../orchestrator-stub/images/chunked-file.ts';
-import { indexImage } from '../../orchestrator-stub/images/index-image.ts';
+import { manifestPathOf } from '../../images/chunked-file.ts';
+import { indexImage } from '../../images/index-image.ts';
 
 /** A disk image that a workflow can download. */
 export interface TargetImage {

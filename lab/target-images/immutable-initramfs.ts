@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { type CpioEntry, encodeCpio } from '../../formats/cpio.ts';
 import { runTool } from '../../initrd/build-tool.ts';
 import { resolvePackages, unpackPackage } from '../../initrd/debian/packages.ts';
-import { type CpioEntry, encodeCpio } from '../../protocol/cpio.ts';
 
 const MODULES = [
   'drivers/md/dm-mod.ko',

@@ -2,7 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cached, hashOfFile } from '../../initrd/build-cache.ts';
 import type { SigningKey } from '../../initrd/micro-os/sign-efi.ts';
-import { step } from '../../setup/step.ts';
+import { step } from '../../system/step.ts';
 import { ensureDebianRoot } from './debian-root.ts';
 import { makeDiskImage } from './disk-image.ts';
 import { publishable, type TargetImage, targetImageIn } from './image-file.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { cached, hashOfFile } from '../../initrd/build-cache.ts';
 import { resolvePackages, unpackPackage } from '../../initrd/debian/packages.ts';
 import type { SigningKey } from '../../initrd/micro-os/sign-efi.ts';
-import { step } from '../../setup/step.ts';
+import { step } from '../../system/step.ts';
 import { ensureDebianRoot } from './debian-root.ts';
 import { type BiosLoader, makeDiskImage } from './disk-image.ts';
 import { publishable, type TargetImage, targetImageIn } from './image-file.ts';

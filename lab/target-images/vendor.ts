@@ -4,7 +4,7 @@ import { cached } from '../../initrd/build-cache.ts';
 import { runTool } from '../../initrd/build-tool.ts';
 import { resolvePackages, unpackPackage } from '../../initrd/debian/packages.ts';
 import type { SigningKey } from '../../initrd/micro-os/sign-efi.ts';
-import { issueCertificate } from '../../orchestrator-stub/site/issue-certificate.ts';
+import { issueCertificate } from '../../site/issue-certificate.ts';
 import { EPOCH_SECONDS } from './debian-root.ts';
 
 const SUBJECT = 'CN=Kindling target images, O=Kindling lab';

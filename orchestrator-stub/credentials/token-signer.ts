@@ -11,7 +11,7 @@ import {
   jwtVerify,
   SignJWT,
 } from 'jose';
-import { readIfPresent, writePrivate } from '../site/state-folder.ts';
+import { readIfPresent, writePrivate } from '../../site/state-folder.ts';
 
 const ALGORITHM = 'RS256';
 /** Verified tokens are remembered: an agent shows the same one with every poll. */

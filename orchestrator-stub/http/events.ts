@@ -1,5 +1,5 @@
+import type { RawRoute } from '../../net/server/route.ts';
 import type { EventBus } from '../events/bus.ts';
-import type { RawRoute } from './route.ts';
 
 const HEARTBEAT_MS = 15_000;
 /** A watcher that does not read gets cut off: it reconnects with Last-Event-ID and misses nothing that is still kept. */

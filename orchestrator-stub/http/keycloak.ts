@@ -1,10 +1,10 @@
+import { readBody } from '../../net/server/body.ts';
+import { sendJson } from '../../net/server/http-server.ts';
+import type { RawRoute } from '../../net/server/route.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { rolesOf } from '../credentials/access.ts';
 import { answerGrant, type GrantParts } from '../credentials/token-grants.ts';
 import type { TokenSigner } from '../credentials/token-signer.ts';
-import { readBody } from './body.ts';
-import type { RawRoute } from './route.ts';
-import { sendJson } from './server.ts';
 
 const REALM = '/realms/master/protocol/openid-connect';
 const FORM_LIMIT_BYTES = 64 * 1024;

@@ -1,14 +1,14 @@
 import { gunzipSync } from 'node:zlib';
+import { BODY_LIMIT_BYTES, parseJson, readBody } from '../../net/server/body.ts';
+import { sendJson } from '../../net/server/http-server.ts';
+import type { RawRoute } from '../../net/server/route.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Caller } from '../credentials/access.ts';
 import type { EventBus } from '../events/bus.ts';
 import { type Host, normalizeUuid } from '../nodes/host.ts';
 import type { HostTable } from '../store/host-table.ts';
 import { KEPT_LINES, type LogLine, type LogTable } from '../store/log-table.ts';
-import { BODY_LIMIT_BYTES, parseJson, readBody } from './body.ts';
 import { type OtlpRecord, otlpProtobufToJson, readOtlpJson } from './otlp.ts';
-import type { RawRoute } from './route.ts';
-import { sendJson } from './server.ts';
 
 export interface LogIntakeParts {
   hosts: HostTable;

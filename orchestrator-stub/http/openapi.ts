@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ApiRoute } from './route.ts';
+import type { ApiRoute } from '../../net/server/route.ts';
 
 /** The OpenAPI 3.1 document of the routes: made from the schemas that validate, so it cannot be out of date. */
 export function openApiDocument(routes: readonly ApiRoute[], version: string): Record<string, unknown> {

@@ -1,6 +1,6 @@
+import { sendJson } from '../../net/server/http-server.ts';
+import type { ApiRoute, RawRoute } from '../../net/server/route.ts';
 import { openApiDocument } from './openapi.ts';
-import type { ApiRoute, RawRoute } from './route.ts';
-import { sendJson } from './server.ts';
 
 /** Small things around the API: whether we live, who signs our certificates, what the API is. */
 export function plainRoutes(api: readonly ApiRoute[], ca: () => string, version: string): RawRoute[] {

@@ -1,4 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
+import { createHttpServer } from '../../net/server/http-server.ts';
+import type { Access } from '../../net/server/route.ts';
+import { staticRoute } from '../../net/server/static-files.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { AccessControl } from '../credentials/access.ts';
 import type { EventBus } from '../events/bus.ts';
@@ -7,9 +10,6 @@ import { eventRoute } from './events.ts';
 import { type KeycloakParts, keycloakRoutes } from './keycloak.ts';
 import { logIntakeRoute } from './log-intake.ts';
 import { plainRoutes } from './plain-routes.ts';
-import type { Access } from './route.ts';
-import { createHttpServer } from './server.ts';
-import { staticRoute } from './static-files.ts';
 
 export type SiteServerParts = ApiParts &
   KeycloakParts & {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type JsonValue, toJson } from '@bufbuild/protobuf';
 import { type AgentAttributes, AgentAttributesSchema } from '../../protocol/generated/tink-current_pb.js';
-import type { SiteSettings } from '../site/settings.ts';
+import type { SiteSettings } from '../site-settings.ts';
 import type { Database } from '../store/database.ts';
 import type { HostTable } from '../store/host-table.ts';
 import { resourceId } from '../store/identifiers.ts';

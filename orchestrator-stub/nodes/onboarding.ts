@@ -1,6 +1,6 @@
 import { KindlingError } from '../../protocol/error.ts';
 import type { Credentials, NodeClient } from '../credentials/credentials.ts';
-import type { SiteSettings } from '../site/settings.ts';
+import type { SiteSettings } from '../site-settings.ts';
 import type { Database } from '../store/database.ts';
 import type { HostTable } from '../store/host-table.ts';
 import { resourceId } from '../store/identifiers.ts';

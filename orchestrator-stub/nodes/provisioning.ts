@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { KindlingError, toErrorReport } from '../../protocol/error.ts';
 import type { Credentials } from '../credentials/credentials.ts';
-import type { SiteSettings } from '../site/settings.ts';
+import type { SiteSettings } from '../site-settings.ts';
 import type { Database } from '../store/database.ts';
 import type { DocumentTable } from '../store/document-table.ts';
 import type { HostTable } from '../store/host-table.ts';

@@ -4,7 +4,7 @@ import type { NodeClient } from '../credentials/credentials.ts';
 import type { Host } from '../nodes/host.ts';
 import type { Instance } from '../nodes/instance.ts';
 import { isStandalone, type Profile } from '../nodes/profile.ts';
-import type { SiteSettings } from '../site/settings.ts';
+import type { SiteSettings } from '../site-settings.ts';
 import { cloudInitTemplate } from './built-in.ts';
 import { packCustomConfigs } from './custom-configs.ts';
 import { quoteGo } from './go-template/printf.ts';

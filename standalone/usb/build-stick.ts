@@ -9,9 +9,9 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
+import { encodeGpt, type Piece } from '../../formats/partition-table/gpt-encode.ts';
 import type { Profile } from '../../initrd/index.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import { encodeGpt, type Piece } from '../../protocol/partition-table/gpt-encode.ts';
 import {
   encodePayloadHeader,
   encodeStickKey,

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { KindlingError } from '../../protocol/error.ts';
-import { step } from '../../setup/step.ts';
+import { step } from '../../system/step.ts';
 import { readValidConfig } from '../commands.ts';
 import { collectBootFiles } from './boot-files.ts';
 import { buildStick } from './build-stick.ts';

@@ -1,8 +1,8 @@
 import { truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { execa } from 'execa';
+import type { PartitionEntry } from '../../formats/partition-table/table.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import type { PartitionEntry } from '../../protocol/partition-table/table.ts';
 
 /** A FAT32 file system in a file, filled with mtools: no mount, so neither root nor a FAT driver is needed. */
 export async function makeFatImage(

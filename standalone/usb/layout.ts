@@ -1,7 +1,7 @@
-import { usableRange } from '../../protocol/partition-table/gpt-encode.ts';
-import { LEGACY_BIOS_BOOTABLE } from '../../protocol/partition-table/gpt-fields.ts';
-import { PARTITION_TYPES } from '../../protocol/partition-table/partition-types.ts';
-import type { PartitionEntry } from '../../protocol/partition-table/table.ts';
+import { usableRange } from '../../formats/partition-table/gpt-encode.ts';
+import { LEGACY_BIOS_BOOTABLE } from '../../formats/partition-table/gpt-fields.ts';
+import { PARTITION_TYPES } from '../../formats/partition-table/partition-types.ts';
+import type { PartitionEntry } from '../../formats/partition-table/table.ts';
 import { PAYLOAD_ALIGNMENT, PAYLOAD_TYPE_GUID, STICK_LABELS, type StickFile } from '../../protocol/stick.ts';
 
 const MIB = 1024 * 1024;

@@ -5,8 +5,8 @@ import { basename, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
+import { decodeManifest } from '../../formats/image-manifest.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import { decodeManifest } from '../../protocol/image-manifest.ts';
 import type { Config } from '../config/schema.ts';
 
 export interface PayloadFile {

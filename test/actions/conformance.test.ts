@@ -7,7 +7,7 @@ import { CATALOG } from '../../actions/catalog.ts';
 type Evidence = readonly [file: string, title: string] | { because: string };
 
 const TINKERBELL = 'tinkerbell-actions.integration.test.ts';
-const RUN_ACTION = 'run-action.integration.test.ts';
+const RUN_ACTION = 'process/start-child.integration.test.ts';
 const TEMPLATES = 'templates.qemu.test.ts';
 const ENCRYPTION = 'microvisor/encryption.qemu.test.ts';
 const LEFTOVERS = 'erase/leftovers.qemu.test.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { actionForImage, CATALOG } from '../../actions/catalog.ts';
-import type { Parameter } from '../../actions/parameters.ts';
-import { parseVariables } from '../../actions/parameters.ts';
-import { performAction } from '../../actions/perform-action.ts';
+import type { Parameter } from '../../actions/contract/parameters.ts';
+import { parseVariables } from '../../actions/contract/parameters.ts';
+import { performAction } from '../../actions/process/run-in-child.ts';
 import { disk } from './disks/disk-fixture.ts';
 
 /** The variables of the reference actions with values that are right for them (tinkerbell.md 4, emf.md 4). */

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ENABLE_LINK } from '../../actions/first-boot-report/report-files.ts';
-import { runAction } from '../../actions/run-action.ts';
+import { runAction } from '../../actions/process/start-child.ts';
 import { ext4Disk, withMounted } from './loop-disk.ts';
 
 /** Long enough that its way to the disk can be interrupted. */

@@ -1,6 +1,6 @@
+import { readPartitionTable } from '../../formats/partition-table/read.ts';
+import type { PartitionEntry } from '../../formats/partition-table/table.ts';
 import type { DiskFile } from '../../lab/qemu/disk-file.ts';
-import { readPartitionTable } from '../../protocol/partition-table/read.ts';
-import type { PartitionEntry } from '../../protocol/partition-table/table.ts';
 
 /** The partitions on the disk of a virtual machine, as its file shows them from outside. */
 export async function partitionsOn(disk: DiskFile | undefined): Promise<PartitionEntry[]> {

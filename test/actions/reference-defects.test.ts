@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { encodeLoadOption } from '../../actions/boot-order/load-option.ts';
 import { planBootOrder } from '../../actions/boot-order/plan-boot-order.ts';
 import { findSystemPartition } from '../../actions/boot-order/system-partition.ts';
 import { chooseTargetDisk } from '../../actions/disks/choose-target.ts';
@@ -8,6 +7,7 @@ import { regionsToClear } from '../../actions/erase/regions.ts';
 import { planMicrovisorLayout } from '../../actions/microvisor/layout.ts';
 import { formatCommand, parseMetadata, planPartitions } from '../../actions/rootio/storage.ts';
 import { planUbuntuLayout } from '../../actions/ubuntu/layout.ts';
+import { encodeLoadOption } from '../../formats/efi/load-option.ts';
 import { disk } from './disks/disk-fixture.ts';
 import { microvisorImage as image, part } from './microvisor/image-fixture.ts';
 

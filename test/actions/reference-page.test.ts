@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { CATALOG } from '../../actions/catalog.ts';
-import { actionHelp, referencePage } from '../../actions/help.ts';
+import { actionHelp, referencePage } from '../../actions/contract/help.ts';
 
 it('docs/reference/actions.md says what the actions are (run this test with -u to write it anew)', async () => {
   await expect(referencePage(CATALOG)).toMatchFileSnapshot('../../docs/reference/actions.md');

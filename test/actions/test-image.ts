@@ -3,7 +3,7 @@ import { copyFile, mkdir, mkdtemp, open, readFile, rm, stat, symlink, writeFile 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { execa } from 'execa';
-import { encodeGpt } from '../../protocol/partition-table/gpt-encode.ts';
+import { encodeGpt } from '../../formats/partition-table/gpt-encode.ts';
 
 const ESP = 'c12a7328-f81f-11d2-ba4b-00a0c93ec93b';
 const ROOT = '4f68bce3-e8cd-4db1-96e7-fbcaf984b709';

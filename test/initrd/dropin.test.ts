@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { decodeCpio } from '../../formats/cpio.ts';
 import { packDropin } from '../../initrd/dropin.ts';
-import { decodeCpio } from '../../protocol/cpio.ts';
 
 let folder = '';
 

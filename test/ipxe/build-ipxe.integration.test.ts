@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-const CLI = join(import.meta.dirname, '../../orchestrator-stub/cli/main.ts');
+const CLI = join(import.meta.dirname, '../../cli/main.ts');
 const folder = mkdtempSync(join(tmpdir(), 'kindling-ipxe-test-'));
 const source = join(folder, 'ipxe');
 const output = join(folder, 'output');

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { waitFor } from '../../agent/system/wait.ts';
 import { bootMachine } from '../../lab/qemu/machine.ts';
 import { createTestNetwork } from '../../lab/qemu/network.ts';
 import { startSite } from '../../lab/site/site.ts';
 import { ensureMutableTarget } from '../../lab/target-images/mutable.ts';
+import { waitFor } from '../../system/wait.ts';
 
 const SERIAL = 'KNDPANIC01';
 /** An operator's own cloud-init with a mistake in it: the kernel dies during the first boot, and restarts. */

@@ -1,8 +1,8 @@
 import { execa } from 'execa';
 import { expect, it } from 'vitest';
+import { readDemoOptions } from '../../demo/demo-options.ts';
+import { runDemo } from '../../demo/run-demo.ts';
 import type { Machine } from '../../lab/qemu/machine.ts';
-import { readDemoOptions } from '../../orchestrator-stub/cli/demo/demo-options.ts';
-import { runDemo } from '../../orchestrator-stub/cli/demo/run-demo.ts';
 import { type Inside, lookInside, whatItSaw } from './look-inside.ts';
 
 /** Number of the partition that keeps what an immutable system may change. */

@@ -8,7 +8,7 @@ const folder = mkdtempSync(join(tmpdir(), 'kindling-standalone-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function kindling(...args: string[]) {
-  return execa(process.execPath, ['orchestrator-stub/cli/main.ts', 'standalone', ...args], { reject: false });
+  return execa(process.execPath, ['cli/main.ts', 'standalone', ...args], { reject: false });
 }
 
 function file(name: string, text: string): string {

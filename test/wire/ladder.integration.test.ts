@@ -6,7 +6,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findBrokenRung } from '../../agent/connection/diagnose.ts';
 import type { Endpoint } from '../../agent/connection/endpoint.ts';
 import type { Network } from '../../agent/connection/network.ts';
-import { waitFor } from '../../agent/system/wait.ts';
+import { waitFor } from '../../system/wait.ts';
 import { startConnectProxy } from './reference/connect-proxy.ts';
 import { startGrpcHost } from './reference/grpc-host.ts';
 import { removeFolder, shownCodes, startTestAgent } from './reference/test-agent.ts';

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { resolveConfig } from '../../agent/config/resolve-config.ts';
 import { fetchText, type Network } from '../../agent/connection/network.ts';
 import { type LocalFront, startLocalFront } from '../../agent/local-front/local-front.ts';
-import { parseKernelArguments } from '../../agent/system/kernel-arguments.ts';
+import { parseKernelArguments } from '../../system/kernel-arguments.ts';
 import { type Keycloak, startKeycloak } from './reference/keycloak.ts';
 import { createTestCa } from './reference/test-ca.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { waitFor } from '../../agent/system/wait.ts';
 import type { TinkDialect } from '../../protocol/tink-dialect.ts';
+import { waitFor } from '../../system/wait.ts';
 import { RunningStub } from '../orchestrator-stub/running-stub.ts';
 import {
   removeFolder,

@@ -1,8 +1,8 @@
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { pause } from '../../agent/system/wait.ts';
 import { ActionStatusRequest_StateType as StateType } from '../../protocol/generated/tink-current_pb.js';
 import { State } from '../../protocol/generated/tink-legacy_pb.js';
+import { pause } from '../../system/wait.ts';
 import { Agents, until } from './reference/agents.ts';
 import { type GrpcHost, startGrpcHost } from './reference/grpc-host.ts';
 import { MAC, shownCodes, type TestAgent, type TestAgentOptions } from './reference/test-agent.ts';

@@ -1,7 +1,7 @@
 import { availableParallelism, totalmem } from 'node:os';
 import type { Worker } from 'node:worker_threads';
-import { startWorker } from '../../../agent/system/worker.ts';
-import { fromReport } from '../../error-report.ts';
+import { fromReport } from '../../../protocol/error-report.ts';
+import { startWorker } from '../../../system/worker.ts';
 import type { ChunkTask, ChunkWorkerMessage } from './chunk-task.ts';
 import { ChunkWorker } from './chunk-worker.ts';
 

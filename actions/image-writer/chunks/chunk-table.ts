@@ -1,4 +1,4 @@
-import { type Chunk, chunkCount, chunkLength, type ImageManifest } from '../../../protocol/image-manifest.ts';
+import { type Chunk, chunkCount, chunkLength, type ImageManifest } from '../../../formats/image-manifest.ts';
 
 /** What is to be done with a chunk, and whether it has been; one shared byte each. */
 export const STATE = {

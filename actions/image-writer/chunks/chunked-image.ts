@@ -1,6 +1,6 @@
+import type { ImageManifest } from '../../../formats/image-manifest.ts';
+import { moveBackupGpt, restoreGpt } from '../../../formats/partition-table/gpt-backup.ts';
 import { KindlingError } from '../../../protocol/error.ts';
-import type { ImageManifest } from '../../../protocol/image-manifest.ts';
-import { moveBackupGpt, restoreGpt } from '../../../protocol/partition-table/gpt-backup.ts';
 import { checkFits, checkHead, makeBootable, makeUnbootable, withholdFrom } from '../finish.ts';
 import { redact } from '../http/get.ts';
 import type { Bottleneck, WriteImageContext, WriteImageRequest, WriteImageResult } from '../interface.ts';

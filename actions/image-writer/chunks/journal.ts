@@ -1,6 +1,6 @@
 import { fdatasync, write } from 'node:fs';
 import { promisify } from 'node:util';
-import { sha256 } from '../../../protocol/crypto.ts';
+import { sha256 } from '../../../system/crypto.ts';
 import { alignedMemory } from '../target/aligned-memory.ts';
 import { ALIGNMENT, diskWriteError, type Target, tryReadRange } from '../target/target.ts';
 import { type ChunkTable, STATE } from './chunk-table.ts';

@@ -1,10 +1,10 @@
-import { KindlingError, toKindlingError } from '../../../protocol/error.ts';
 import {
   decodeManifest,
   type ImageManifest,
   isManifestSignedBy,
   MANIFEST_MAGIC,
-} from '../../../protocol/image-manifest.ts';
+} from '../../../formats/image-manifest.ts';
+import { KindlingError, toKindlingError } from '../../../protocol/error.ts';
 import { redact } from '../http/get.ts';
 import { getFromAny } from '../http/get-from-any.ts';
 import type { ExpectedImage, WriteImageContext, WriteImageRequest } from '../interface.ts';

@@ -1,5 +1,5 @@
-import { sha256 as hash, sha256OfTwo } from '../../../protocol/crypto.ts';
 import { KindlingError } from '../../../protocol/error.ts';
+import { sha256 as hash, sha256OfTwo } from '../../../system/crypto.ts';
 import { native } from '../target/native.ts';
 
 /** Unpacks one frame into a block; answers false when the frame is not exactly so many bytes of zstd. */

@@ -1,4 +1,4 @@
-import { openNativeLibrary } from '../../../protocol/native-library.ts';
+import { openNativeLibrary } from '../../../system/native-library.ts';
 
 /** Its name since 2011; the Micro-OS carries it for us. */
 const LIBRARY = 'liblzma.so.5';

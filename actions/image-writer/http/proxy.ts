@@ -1,5 +1,5 @@
+import { isReachedDirectly } from '../../../net/no-proxy.ts';
 import { KindlingError } from '../../../protocol/error.ts';
-import { isReachedDirectly } from '../../../protocol/no-proxy.ts';
 import type { Transport } from '../interface.ts';
 
 export type Proxies = Pick<Transport, 'httpProxy' | 'httpsProxy' | 'noProxy'>;

@@ -1,7 +1,7 @@
 import type { Hash } from 'node:crypto';
 import { write } from 'node:fs';
-import { nodeCrypto, sha256 } from '../../../protocol/crypto.ts';
 import { KindlingError } from '../../../protocol/error.ts';
+import { nodeCrypto, sha256 } from '../../../system/crypto.ts';
 import { alignedMemory } from '../target/aligned-memory.ts';
 import { ALIGNMENT, diskWriteError, type Target, writeBuffered, writeZeros } from '../target/target.ts';
 

@@ -1,4 +1,4 @@
-import { openNativeLibrary } from '../../../protocol/native-library.ts';
+import { openNativeLibrary } from '../../../system/native-library.ts';
 
 /** The C functions we call: they all live in the node binary or libc, so no add-on has to be shipped. */
 const FUNCTIONS = {

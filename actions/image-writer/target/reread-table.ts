@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync } from 'node:fs';
-import { type Run, run as runProgram } from '../../../agent/system/run.ts';
-import { waitFor } from '../../../agent/system/wait.ts';
+import { type Run, run as runProgram } from '../../../system/run.ts';
+import { waitFor } from '../../../system/wait.ts';
 import { native } from './native.ts';
 
 /** linux/fs.h: _IO(0x12, 95) */

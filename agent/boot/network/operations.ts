@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { KindlingError } from '../../../protocol/error.ts';
-import type { Run } from '../../system/run.ts';
+import type { Run } from '../../../system/run.ts';
 import type { Lease } from './lease.ts';
 import type { BondPlan, NetworkPlan, RoutePlan } from './network-plan.ts';
 

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
+import type { KernelArguments } from '../../../system/kernel-arguments.ts';
 import { normaliseMac } from '../../identity/mac-addresses.ts';
-import type { KernelArguments } from '../../system/kernel-arguments.ts';
 import type { BondPlan, InterfacePlan, NetworkPlan } from './network-plan.ts';
 import { badArgument, parseIp, prefixOf, splitFields } from './parse-ip.ts';
 

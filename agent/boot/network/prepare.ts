@@ -1,4 +1,4 @@
-import { waitFor } from '../../system/wait.ts';
+import { waitFor } from '../../../system/wait.ts';
 import type { NetworkContext } from './bring-up.ts';
 import type { NetworkPlan } from './network-plan.ts';
 import { bondOperations, perform, vlanOperations } from './operations.ts';

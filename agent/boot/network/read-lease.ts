@@ -1,4 +1,4 @@
-import type { MachineFiles } from '../../system/machine-files.ts';
+import type { MachineFiles } from '../../../system/machine-files.ts';
 import type { DhcpClients } from './dhcp-client.ts';
 import type { Lease } from './lease.ts';
 import type { InterfacePlan } from './network-plan.ts';

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { MachineFiles } from '../../system/machine-files.ts';
+import type { MachineFiles } from '../../../system/machine-files.ts';
 import type { Lease } from './lease.ts';
 
 /** resolv.conf: what the kernel command line says, then the chosen interface, then the others. The resolver reads three. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type ApiRoute, apiRoute } from '../../../net/server/route.ts';
 import type { Inventory } from '../../../protocol/inventory.ts';
 import type { Host } from '../../nodes/host.ts';
 import type { Nodes } from '../../nodes/nodes.ts';
@@ -6,7 +7,6 @@ import type { Provisioning } from '../../nodes/provisioning.ts';
 import type { HostTable } from '../../store/host-table.ts';
 import type { LogTable } from '../../store/log-table.ts';
 import type { Workflows } from '../../workflow/workflows.ts';
-import { type ApiRoute, apiRoute } from '../route.ts';
 import {
   CorrectionSchema,
   DiscoverySchema,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { type ApiRoute, apiRoute } from '../../../net/server/route.ts';
 import { KindlingError } from '../../../protocol/error.ts';
 import type { Nodes } from '../../nodes/nodes.ts';
 import type { HostTable } from '../../store/host-table.ts';
 import type { RecoveryKeyTable } from '../../store/recovery-key-table.ts';
-import { type ApiRoute, apiRoute } from '../route.ts';
 
 export interface RecoveryKeyRouteParts {
   nodes: Nodes;

@@ -1,5 +1,5 @@
+import type { ApiRoute } from '../../../net/server/route.ts';
 import { openApiDocument } from '../openapi.ts';
-import type { ApiRoute } from '../route.ts';
 import { type ApiParts, apiRoutes } from './routes.ts';
 
 interface Schema {

@@ -1,4 +1,4 @@
-import type { ApiRoute } from '../route.ts';
+import type { ApiRoute } from '../../../net/server/route.ts';
 import { type NeighbourRouteParts, neighbourRoutes } from './neighbour-routes.ts';
 import { type NodeRouteParts, nodeRoutes } from './node-routes.ts';
 import { type RecoveryKeyRouteParts, recoveryKeyRoutes } from './recovery-key-routes.ts';

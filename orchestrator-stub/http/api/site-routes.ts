@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { type ApiRoute, apiRoute } from '../../../net/server/route.ts';
 import { KindlingError } from '../../../protocol/error.ts';
 import { type Profile, ProfileSchema } from '../../nodes/profile.ts';
 import type { Provisioning } from '../../nodes/provisioning.ts';
-import { type Settings, SiteSettingsSchema } from '../../site/settings.ts';
+import { type Settings, SiteSettingsSchema } from '../../site-settings.ts';
 import type { DocumentTable } from '../../store/document-table.ts';
-import { type ApiRoute, apiRoute } from '../route.ts';
 
 export interface SiteRouteParts {
   settings: Settings;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type ApiRoute, apiRoute } from '../../../net/server/route.ts';
 import type { Nodes } from '../../nodes/nodes.ts';
 import { ulid } from '../../store/identifiers.ts';
 import { defineWorkflow } from '../../workflow/definition.ts';
@@ -6,7 +7,6 @@ import { renderTemplate } from '../../workflow/go-template/render.ts';
 import { parseWorkflowTemplate } from '../../workflow/template.ts';
 import type { Templates } from '../../workflow/templates.ts';
 import type { Workflows } from '../../workflow/workflows.ts';
-import { type ApiRoute, apiRoute } from '../route.ts';
 import { WorkflowSchema, workflowView } from './workflow-schemas.ts';
 
 export interface WorkflowRouteParts {

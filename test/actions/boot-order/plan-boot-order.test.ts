@@ -4,11 +4,11 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { applyBootPlan } from '../../../actions/boot-order/boot-order.ts';
 import { encodeNumbers, entryName, readBootState } from '../../../actions/boot-order/boot-state.ts';
-import { pathToLoader } from '../../../actions/boot-order/device-path.ts';
 import { type EfiVariables, efiVariables } from '../../../actions/boot-order/efi-variables.ts';
-import { encodeLoadOption } from '../../../actions/boot-order/load-option.ts';
 import { planBootOrder, type WantedBoot } from '../../../actions/boot-order/plan-boot-order.ts';
 import { prepareLoaders } from '../../../actions/boot-order/system-partition.ts';
+import { pathToLoader } from '../../../formats/efi/device-path.ts';
+import { encodeLoadOption } from '../../../formats/efi/load-option.ts';
 import { KindlingError } from '../../../protocol/error.ts';
 
 const drive = {

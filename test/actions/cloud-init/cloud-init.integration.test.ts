@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { runAction } from '../../../actions/run-action.ts';
+import { runAction } from '../../../actions/process/start-child.ts';
 import { ext4Disk, type LoopDisk, withMounted } from '../loop-disk.ts';
 
 let disk: LoopDisk;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { secureEraseAta, unlockOurs } from '../../../actions/erase/ata-security.ts';
-import { Resources } from '../../../actions/resources/resources.ts';
-import type { Run } from '../../../agent/system/run.ts';
+import { Resources } from '../../../actions/process/resources/resources.ts';
+import type { Run } from '../../../system/run.ts';
 
 const ata = { supported: true, enhanced: false, frozen: false, locked: false, enabled: false };
 

@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { eraseController, groupsOfOneErase } from '../../../actions/erase/erase-controller.ts';
 import type { EraseContext } from '../../../actions/erase/erase-disk.ts';
 import type { AdminCommand } from '../../../actions/erase/nvme-commands.ts';
-import { Resources } from '../../../actions/resources/resources.ts';
+import { Resources } from '../../../actions/process/resources/resources.ts';
 import { machine } from '../../../agent/machine.ts';
-import { run } from '../../../agent/system/run.ts';
 import type { Disk } from '../../../protocol/inventory.ts';
+import { run } from '../../../system/run.ts';
 import { type LoopDisk, loopDisk, withMounted } from '../loop-disk.ts';
 
 const [GET_LOG_PAGE, IDENTIFY, SANITIZE] = [0x02, 0x06, 0x84];

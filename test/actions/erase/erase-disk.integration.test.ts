@@ -3,13 +3,13 @@ import path from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, it } from 'vitest';
 import { eraseDisk } from '../../../actions/erase/erase-disk.ts';
-import { performAction } from '../../../actions/perform-action.ts';
-import { Resources } from '../../../actions/resources/resources.ts';
+import { Resources } from '../../../actions/process/resources/resources.ts';
+import { performAction } from '../../../actions/process/run-in-child.ts';
 import { machine } from '../../../agent/machine.ts';
-import { run } from '../../../agent/system/run.ts';
 import type { ActionEvent } from '../../../protocol/action-events.ts';
 import { isGenuine, type SignedCertificate } from '../../../protocol/erasure-certificate.ts';
 import type { Disk } from '../../../protocol/inventory.ts';
+import { run } from '../../../system/run.ts';
 import { type LoopDisk, loopDisk, withMounted } from '../loop-disk.ts';
 
 /** The loop device as the inventory sees it, but as a disk. */

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fetchTo as fetchSilently } from '../../../actions/fetchfile/fetchfile.ts';
-import { type RunActionContext, runAction } from '../../../actions/run-action.ts';
+import { type RunActionContext, runAction } from '../../../actions/process/start-child.ts';
 import { ext4Disk, type LoopDisk, withMounted } from '../loop-disk.ts';
 
 const CONTENTS = Buffer.alloc(3_000_000, 'program');

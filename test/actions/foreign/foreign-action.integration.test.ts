@@ -5,7 +5,7 @@ import path from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { actionForImage } from '../../../actions/catalog.ts';
-import { type RunActionContext, runAction } from '../../../actions/run-action.ts';
+import { type RunActionContext, runAction } from '../../../actions/process/start-child.ts';
 import type { ActionEvent } from '../../../protocol/action-events.ts';
 import { startConnectProxy } from '../../wire/reference/connect-proxy.ts';
 import { removeFolder, startTestAgent } from '../../wire/reference/test-agent.ts';
@@ -130,7 +130,7 @@ describe('an image that is no action of ours', () => {
       [
         '--input-type=module',
         '-e',
-        `import { runAction } from ${JSON.stringify(path.resolve('actions/run-action.ts'))};
+        `import { runAction } from ${JSON.stringify(path.resolve('actions/process/start-child.ts'))};
          await runAction(${JSON.stringify(registry.image)}, {}, { stateDirectory: ${JSON.stringify(actions)} });`,
       ],
       { reject: false, env: { TMPDIR: unpacked } },

@@ -16,14 +16,14 @@ import {
   type WriteProgress,
   writeImage,
 } from '../../../actions/image-writer/index.ts';
-import { indexImage } from '../../../orchestrator-stub/images/index-image.ts';
-import type { KindlingError } from '../../../protocol/error.ts';
 import {
   decodeManifest,
   encodeManifest,
   type ImageManifest,
   signManifest,
-} from '../../../protocol/image-manifest.ts';
+} from '../../../formats/image-manifest.ts';
+import { indexImage } from '../../../images/index-image.ts';
+import type { KindlingError } from '../../../protocol/error.ts';
 import { makeCertificate } from '../registry/test-certificate.ts';
 import { type ImageServer, type ServedFile, startImageServer } from './image-server.ts';
 import { makeDiskImage, seededRandom } from './test-image.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeImage } from '../../../actions/image-writer/index.ts';
-import { indexImage } from '../../../orchestrator-stub/images/index-image.ts';
+import { indexImage } from '../../../images/index-image.ts';
 import type { KindlingError } from '../../../protocol/error.ts';
 import { type ImageServer, startImageServer } from './image-server.ts';
 import { encodeImage, makeDiskImage } from './test-image.ts';

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { ChunkTable } from '../../../actions/image-writer/chunks/chunk-table.ts';
 import { ChunkJournal, readJournal } from '../../../actions/image-writer/chunks/journal.ts';
 import type { Target } from '../../../actions/image-writer/target/target.ts';
-import { decodeManifest, encodeManifest } from '../../../protocol/image-manifest.ts';
+import { decodeManifest, encodeManifest } from '../../../formats/image-manifest.ts';
 
 const MIB = 1024 * 1024;
 const SHA = 'a'.repeat(64);

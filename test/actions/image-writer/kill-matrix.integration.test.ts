@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { WriteImageRequest, WriteImageResult } from '../../../actions/image-writer/index.ts';
 import { bundleWriter, type Writer } from '../../../bench/image-write/bundle-writer.ts';
-import { indexImage } from '../../../orchestrator-stub/images/index-image.ts';
+import { indexImage } from '../../../images/index-image.ts';
 import { PiecewiseServer } from './piecewise-server.ts';
 import { encodeImage, makeDiskImage, seededRandom } from './test-image.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { writeImage } from '../../../actions/image-writer/index.ts';
-import { indexImage } from '../../../orchestrator-stub/images/index-image.ts';
+import { indexImage } from '../../../images/index-image.ts';
 import { PiecewiseServer } from './piecewise-server.ts';
 import { encodeImage, makeDiskImage, seededRandom } from './test-image.ts';
 

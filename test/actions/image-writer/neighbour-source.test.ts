@@ -15,7 +15,7 @@ import { NeighbourSource } from '../../../actions/image-writer/chunks/neighbours
 import { rankOwners } from '../../../actions/image-writer/chunks/neighbours/rank.ts';
 import { planSpans } from '../../../actions/image-writer/chunks/plan-spans.ts';
 import { openTarget, type Target } from '../../../actions/image-writer/target/target.ts';
-import { decodeManifest, encodeManifest } from '../../../protocol/image-manifest.ts';
+import { decodeManifest, encodeManifest } from '../../../formats/image-manifest.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
 

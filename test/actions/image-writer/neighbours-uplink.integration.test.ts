@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { WriteImageRequest, WriteImageResult } from '../../../actions/image-writer/index.ts';
 import { bundleWriter, type Writer } from '../../../bench/image-write/bundle-writer.ts';
 import { buildUplinkNetwork, type UplinkNetwork } from '../../../bench/image-write/uplink-network.ts';
-import { indexImage } from '../../../orchestrator-stub/images/index-image.ts';
+import { indexImage } from '../../../images/index-image.ts';
 import { makeDiskImage } from './test-image.ts';
 
 const MIB = 1024 * 1024;

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type WriteImageResult, writeImage } from '../../../actions/image-writer/index.ts';
-import { indexImage } from '../../../orchestrator-stub/images/index-image.ts';
+import { indexImage } from '../../../images/index-image.ts';
 import { makeCertificate } from '../registry/test-certificate.ts';
 import { type ImageServer, startImageServer } from './image-server.ts';
 import { makeDiskImage } from './test-image.ts';

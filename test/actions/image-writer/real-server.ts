@@ -5,7 +5,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
-import { waitFor } from '../../../agent/system/wait.ts';
+import { waitFor } from '../../../system/wait.ts';
 
 export interface RealServer extends AsyncDisposable {
   httpPort: number;

@@ -5,11 +5,11 @@ import { type AddressInfo, createServer as createTcpServer, type Server } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseVariables } from '../../../actions/contract/parameters.ts';
 import { getSmall } from '../../../actions/image-writer/http/get.ts';
 import { writeImage } from '../../../actions/image-writer/index.ts';
 import { IMAGE_PARAMETERS } from '../../../actions/image2disk/image-parameters.ts';
 import { type ImageVariables, writeRequestFor } from '../../../actions/image2disk/write-request.ts';
-import { parseVariables } from '../../../actions/parameters.ts';
 import type { KindlingError } from '../../../protocol/error.ts';
 import {
   CREDENTIALS,

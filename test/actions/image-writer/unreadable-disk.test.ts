@@ -7,7 +7,7 @@ import { type ChunkTask, Figures } from '../../../actions/image-writer/chunks/ch
 import { ChunkWorker } from '../../../actions/image-writer/chunks/chunk-worker.ts';
 import { planSpans } from '../../../actions/image-writer/chunks/plan-spans.ts';
 import { readBack } from '../../../actions/image-writer/finish.ts';
-import { decodeManifest, encodeManifest } from '../../../protocol/image-manifest.ts';
+import { decodeManifest, encodeManifest } from '../../../formats/image-manifest.ts';
 
 const MIB = 1024 * 1024;
 const SHA = 'a'.repeat(64);

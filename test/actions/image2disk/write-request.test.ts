@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { parseVariables } from '../../../actions/contract/parameters.ts';
 import { image2disk } from '../../../actions/image2disk/image2disk.ts';
 import { neighboursFor, writeRequestFor } from '../../../actions/image2disk/write-request.ts';
-import { parseVariables } from '../../../actions/parameters.ts';
 
 const URLS = ['http://10.0.0.7:7070', 'http://10.0.0.8:7070', 'http://[fd00::9]:7070'];
 

@@ -1,7 +1,7 @@
 import { afterAll, expect, it } from 'vitest';
+import { readPartitionTable } from '../../../formats/partition-table/read.ts';
 import { bootMachine } from '../../../lab/qemu/machine.ts';
 import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
-import { readPartitionTable } from '../../../protocol/partition-table/read.ts';
 import { MicroOsShell } from '../micro-os-shell.ts';
 import { buildTestImage } from '../test-image.ts';
 

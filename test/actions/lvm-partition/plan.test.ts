@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { refuseOthersVolumes } from '../../../actions/lvm-partition/lvm-partition.ts';
 import { planLvmPartition } from '../../../actions/lvm-partition/plan.ts';
-import type { Run } from '../../../agent/system/run.ts';
-import type { PartitionEntry } from '../../../protocol/partition-table/table.ts';
+import type { PartitionEntry } from '../../../formats/partition-table/table.ts';
+import type { Run } from '../../../system/run.ts';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { performAction } from '../../../actions/perform-action.ts';
+import { performAction } from '../../../actions/process/run-in-child.ts';
 import { disk } from '../disks/disk-fixture.ts';
 
 const ubuntu = disk({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type LayoutRequest, planMicrovisorLayout } from '../../../actions/microvisor/layout.ts';
-import { encodeGpt } from '../../../protocol/partition-table/gpt-encode.ts';
+import { encodeGpt } from '../../../formats/partition-table/gpt-encode.ts';
 import { microvisorImage as image } from './image-fixture.ts';
 
 const MIB = 2 ** 20;

@@ -6,8 +6,8 @@ import { BlockDevice } from '../../../actions/disks/block-device.ts';
 import { planMicrovisorLayout } from '../../../actions/microvisor/layout.ts';
 import { moveToLayout } from '../../../actions/microvisor/move-partitions.ts';
 import { sealRoot } from '../../../actions/microvisor/seal-root.ts';
-import { encodeGpt } from '../../../protocol/partition-table/gpt-encode.ts';
-import { readPartitionTable } from '../../../protocol/partition-table/read.ts';
+import { encodeGpt } from '../../../formats/partition-table/gpt-encode.ts';
+import { readPartitionTable } from '../../../formats/partition-table/read.ts';
 import { type LoopDisk, loopDisk } from '../loop-disk.ts';
 import { withPowerCutAt } from '../power-cut.ts';
 

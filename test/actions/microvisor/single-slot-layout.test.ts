@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { planAddedPartitions } from '../../../actions/microvisor/single-slot-layout.ts';
-import { encodeGpt } from '../../../protocol/partition-table/gpt-encode.ts';
-import type { PartitionEntry } from '../../../protocol/partition-table/table.ts';
+import { encodeGpt } from '../../../formats/partition-table/gpt-encode.ts';
+import type { PartitionEntry } from '../../../formats/partition-table/table.ts';
 import { microvisorImage as image, part } from './image-fixture.ts';
 
 const MIB = 2 ** 20;

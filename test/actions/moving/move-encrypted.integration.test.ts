@@ -3,13 +3,13 @@ import { mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promi
 import path from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, it } from 'vitest';
-import type { ActionContext } from '../../../actions/action.ts';
+import type { ActionContext } from '../../../actions/contract/action.ts';
 import { BlockDevice } from '../../../actions/disks/block-device.ts';
 import { LUKS_HEADER_BYTES } from '../../../actions/encryption/luks.ts';
 import { clearCopies, encryptRoot, encryptState } from '../../../actions/moving/move-encrypted.ts';
 import { writeJournal } from '../../../actions/moving/move-journal.ts';
-import { Resources } from '../../../actions/resources/resources.ts';
-import { type Run, run } from '../../../agent/system/run.ts';
+import { Resources } from '../../../actions/process/resources/resources.ts';
+import { type Run, run } from '../../../system/run.ts';
 import { ext4Disk, loopDisk, withMounted } from '../loop-disk.ts';
 import { withPowerCutAt } from '../power-cut.ts';
 

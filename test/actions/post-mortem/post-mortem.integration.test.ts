@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { execa } from 'execa';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runAction } from '../../../actions/run-action.ts';
+import { runAction } from '../../../actions/process/start-child.ts';
 import { ext4Disk, type LoopDisk, withMounted } from '../loop-disk.ts';
 
 let folder: string;

@@ -6,10 +6,10 @@ import path from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BlockDevice } from '../../../actions/disks/block-device.ts';
-import { performAction } from '../../../actions/perform-action.ts';
-import { runAction } from '../../../actions/run-action.ts';
+import { performAction } from '../../../actions/process/run-in-child.ts';
+import { runAction } from '../../../actions/process/start-child.ts';
 import { machine } from '../../../agent/machine.ts';
-import { readPartitionTable } from '../../../protocol/partition-table/read.ts';
+import { readPartitionTable } from '../../../formats/partition-table/read.ts';
 import { ext4Disk, loopDisk } from '../loop-disk.ts';
 import { withPowerCutAt } from '../power-cut.ts';
 

@@ -4,8 +4,8 @@ import {
   type EncryptedUbuntuRequest,
   planEncryptedUbuntu,
 } from '../../../actions/ubuntu/encrypted-layout.ts';
-import { encodeGpt } from '../../../protocol/partition-table/gpt-encode.ts';
-import { PARTITION_TYPES } from '../../../protocol/partition-table/partition-types.ts';
+import { encodeGpt } from '../../../formats/partition-table/gpt-encode.ts';
+import { PARTITION_TYPES } from '../../../formats/partition-table/partition-types.ts';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;

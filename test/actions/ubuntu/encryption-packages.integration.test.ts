@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { ActionContext } from '../../../actions/action.ts';
-import { Resources } from '../../../actions/resources/resources.ts';
+import type { ActionContext } from '../../../actions/contract/action.ts';
+import { Resources } from '../../../actions/process/resources/resources.ts';
 import { installEncryptionPackages } from '../../../actions/ubuntu/encryption-packages.ts';
-import { run } from '../../../agent/system/run.ts';
 import { actionEnvironment } from '../../../agent/workflow/action-environment.ts';
 import { ensureEncryptableRoot } from '../../../lab/target-images/encryptable.ts';
 import { ensurePackageRepository } from '../../../lab/target-images/package-repository.ts';
 import { unpackRoot } from '../../../lab/target-images/unpacked-root.ts';
+import { run } from '../../../system/run.ts';
 
 const ASKED_FOR = ['cryptsetup-initramfs', 'libtss2-tcti-device0', 'tpm2-initramfs-tool'];
 const WHAT_THEY_NEED = [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { planUbuntuLayout, type UbuntuLayoutRequest, UNFINISHED } from '../../../actions/ubuntu/layout.ts';
-import { encodeGpt } from '../../../protocol/partition-table/gpt-encode.ts';
+import { encodeGpt } from '../../../formats/partition-table/gpt-encode.ts';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { unpackTar } from '../../../actions/unpack/unpack-tar.ts';
-import { run } from '../../../agent/system/run.ts';
+import { run } from '../../../system/run.ts';
 import { tarOf } from '../registry/test-registry.ts';
 
 let folder: string;

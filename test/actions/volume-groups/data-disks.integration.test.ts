@@ -2,9 +2,9 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { useOtherDisks } from '../../../actions/volume-groups/data-disks.ts';
 import { machine } from '../../../agent/machine.ts';
-import type { Run } from '../../../agent/system/run.ts';
 import type { ActionEvent } from '../../../protocol/action-events.ts';
 import type { Disk } from '../../../protocol/inventory.ts';
+import type { Run } from '../../../system/run.ts';
 import { loopDisk } from '../loop-disk.ts';
 
 async function asDisk(path: string): Promise<Disk> {

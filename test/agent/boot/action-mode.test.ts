@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { actionVariables } from '../../../agent/boot/action-mode.ts';
-import { parseKernelArguments } from '../../../agent/system/kernel-arguments.ts';
+import { parseKernelArguments } from '../../../system/kernel-arguments.ts';
 
 test('variables come plain or, when they hold what a command line cannot, in base64url', () => {
   const text = 'two words and a "quote"';

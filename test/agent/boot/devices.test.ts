@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { waitForDevices } from '../../../agent/boot/devices.ts';
-import { machineFiles } from '../../../agent/system/machine-files.ts';
-import type { Run } from '../../../agent/system/run.ts';
+import { machineFiles } from '../../../system/machine-files.ts';
+import type { Run } from '../../../system/run.ts';
 import { MadeUpMachine } from '../inventory/hardware-zoo.ts';
 import { recordingView } from './recording-view.ts';
 

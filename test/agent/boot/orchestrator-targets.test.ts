@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { orchestratorTargets } from '../../../agent/boot/orchestrator-targets.ts';
 import { resolveConfig } from '../../../agent/config/resolve-config.ts';
-import { parseKernelArguments } from '../../../agent/system/kernel-arguments.ts';
+import { parseKernelArguments } from '../../../system/kernel-arguments.ts';
 
 const targets = (line: string, env: Record<string, string> = {}) =>
   orchestratorTargets(

@@ -6,8 +6,8 @@ import { ensureMicroOs } from '../../../initrd/index.ts';
 import { bootMachine } from '../../../lab/qemu/machine.ts';
 import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
 import { makeFolder, removeFolder } from '../../../lab/qemu/processes.ts';
-import { packConfigArchive } from '../../../orchestrator-stub/curation/config-archive.ts';
 import { encodePublicKey } from '../../../protocol/public-key.ts';
+import { packConfigArchive } from '../../../site/config-archive.ts';
 
 it('a BIOS machine, which has no Secure Boot, refuses another site’s config archive before it does anything else', async () => {
   const folder = makeFolder('archive');

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { verifySiteArchive } from '../../../agent/boot/site-archive.ts';
-import { parseKernelArguments } from '../../../agent/system/kernel-arguments.ts';
-import { machineFiles } from '../../../agent/system/machine-files.ts';
-import { packConfigArchive } from '../../../orchestrator-stub/curation/config-archive.ts';
-import { decodeCpio } from '../../../protocol/cpio.ts';
+import { decodeCpio } from '../../../formats/cpio.ts';
 import { encodePublicKey } from '../../../protocol/public-key.ts';
 import { ARCHIVE_LIST_PATH } from '../../../protocol/site-files.ts';
+import { packConfigArchive } from '../../../site/config-archive.ts';
+import { parseKernelArguments } from '../../../system/kernel-arguments.ts';
+import { machineFiles } from '../../../system/machine-files.ts';
 
 const { privateKey } = generateKeyPairSync('ed25519');
 const site = { ca: 'the CA\n', environment: { http_proxy: 'http://proxy.example:3128' } };

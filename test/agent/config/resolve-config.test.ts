@@ -3,7 +3,7 @@ import { parseEnvConfig } from '../../../agent/config/env-config.ts';
 import { parseFlags } from '../../../agent/config/load-config.ts';
 import { configAsTable } from '../../../agent/config/print-config.ts';
 import { resolveConfig } from '../../../agent/config/resolve-config.ts';
-import { parseKernelArguments } from '../../../agent/system/kernel-arguments.ts';
+import { parseKernelArguments } from '../../../system/kernel-arguments.ts';
 
 // EMF's real command line (boot.ipxe), with values filled in as iPXE does.
 const EMF_COMMAND_LINE =

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { readBootMac } from '../../../agent/identity/boot-nic.ts';
 import { decideIdentity } from '../../../agent/identity/identify.ts';
 import { normaliseMac } from '../../../agent/identity/mac-addresses.ts';
-import { parseKernelArguments } from '../../../agent/system/kernel-arguments.ts';
-import { machineFiles } from '../../../agent/system/machine-files.ts';
+import { parseKernelArguments } from '../../../system/kernel-arguments.ts';
+import { machineFiles } from '../../../system/machine-files.ts';
 
 const GOOD = {
   uuid: '4c4c4544-0033-3510-8052-b4c04f4d4d32',

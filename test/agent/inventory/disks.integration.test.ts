@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readDisks } from '../../../agent/inventory/disks.ts';
-import { machineFiles } from '../../../agent/system/machine-files.ts';
-import { run } from '../../../agent/system/run.ts';
+import { machineFiles } from '../../../system/machine-files.ts';
+import { run } from '../../../system/run.ts';
 
 const MIB = 1024 * 1024;
 

@@ -5,9 +5,9 @@ import { findDisk } from '../../../actions/disks/choose-target.ts';
 import { describeInventory, formatBytes } from '../../../agent/inventory/describe.ts';
 import { driverless } from '../../../agent/inventory/pci.ts';
 import { takeInventory } from '../../../agent/inventory/take-inventory.ts';
-import { parseKernelArguments } from '../../../agent/system/kernel-arguments.ts';
-import { machineFiles } from '../../../agent/system/machine-files.ts';
 import type { Inventory } from '../../../protocol/inventory.ts';
+import { parseKernelArguments } from '../../../system/kernel-arguments.ts';
+import { machineFiles } from '../../../system/machine-files.ts';
 import { buildTable, entryPoint } from '../identity/smbios/smbios-table.ts';
 import { MadeUpMachine, vitalDataPage } from './hardware-zoo.ts';
 

@@ -3,8 +3,8 @@ import type { Config } from '../../../agent/config/resolve-config.ts';
 import { resolveConfig } from '../../../agent/config/resolve-config.ts';
 import { decideNodeFacts, type Interfaces } from '../../../agent/onboarding/node-facts.ts';
 import { registeredDelayMs } from '../../../agent/onboarding/non-interactive.ts';
-import { parseKernelArguments } from '../../../agent/system/kernel-arguments.ts';
 import type { Identity } from '../../../protocol/identity.ts';
+import { parseKernelArguments } from '../../../system/kernel-arguments.ts';
 
 const identity: Identity = {
   uuid: '4c4c4544-0035-3010-8056-b7c04f4a5931',

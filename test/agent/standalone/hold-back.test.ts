@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { holdBack } from '../../../agent/standalone/hold-back.ts';
-import { encodeGpt } from '../../../protocol/partition-table/gpt-encode.ts';
-import { readPartitionTable } from '../../../protocol/partition-table/read.ts';
+import { encodeGpt } from '../../../formats/partition-table/gpt-encode.ts';
+import { readPartitionTable } from '../../../formats/partition-table/read.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'kindling-hold-back-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -3,10 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { ActionOutcome } from '../../../actions/run-action.ts';
+import type { ActionOutcome } from '../../../actions/process/start-child.ts';
 import { installFromStick } from '../../../agent/standalone/install.ts';
 import type { StickContext } from '../../../agent/standalone/installation.ts';
-import { parseKernelArguments } from '../../../agent/system/kernel-arguments.ts';
 import type { Disk, Inventory } from '../../../protocol/inventory.ts';
 import {
   encodePayloadHeader,
@@ -14,6 +13,7 @@ import {
   FIRST_NIC_MAC,
   type StickManifest,
 } from '../../../protocol/stick.ts';
+import { parseKernelArguments } from '../../../system/kernel-arguments.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'kindling-install-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -5,7 +5,7 @@ import { newDiskKeys } from '../../../actions/encryption/disk-keys.ts';
 import { escrowRecoveryKey } from '../../../actions/encryption/escrow.ts';
 import { serveRecoveryKeys } from '../../../agent/standalone/recovery-key-server.ts';
 import { StickFolder } from '../../../agent/standalone/stick-folder.ts';
-import { type Run, run } from '../../../agent/system/run.ts';
+import { type Run, run } from '../../../system/run.ts';
 import { ext4Disk, loopDisk, withMounted } from '../../actions/loop-disk.ts';
 
 const { signal } = new AbortController();

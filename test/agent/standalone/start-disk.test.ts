@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { syslinuxName } from '../../../agent/standalone/start-disk.ts';
-import { encodeGpt } from '../../../protocol/partition-table/gpt-encode.ts';
+import { encodeGpt } from '../../../formats/partition-table/gpt-encode.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'kindling-start-disk-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

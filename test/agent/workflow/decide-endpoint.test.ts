@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { resolveConfig } from '../../../agent/config/resolve-config.ts';
 import { withServerDefaults } from '../../../agent/config/server-defaults.ts';
-import { parseKernelArguments } from '../../../agent/system/kernel-arguments.ts';
 import { decideWorkflowEndpoint } from '../../../agent/workflow/decide-endpoint.ts';
+import { parseKernelArguments } from '../../../system/kernel-arguments.ts';
 
 function decide(kernel: string, env: Record<string, string> = {}) {
   const resolved = resolveConfig({

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readElf, SEGMENT } from '../../../initrd/elf.ts';
+import { readElf, SEGMENT } from '../../../formats/elf.ts';
 import { ensureAgent, ensureExecutable } from '../../../initrd/executable/agent-executable.ts';
 import { bundleProgram } from '../../../initrd/executable/bundle.ts';
 

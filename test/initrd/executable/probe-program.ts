@@ -5,15 +5,14 @@ import { once } from 'node:events';
 import ffi from 'node:ffi';
 import { readdirSync } from 'node:fs';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { startWorker, thisProgram } from '../../../agent/system/worker.ts';
+import { startWorker } from '../../../system/worker.ts';
 
 // Not the agent: a program that tells, from inside the one-file executable, what works there.
 
 async function probe() {
   const worker = startWorker('test/initrd/executable/probe.worker.ts', { workerData: { power: 10 } });
   const [fromWorker] = await once(worker, 'message');
-  const [program, ...args] = thisProgram();
-  const child = spawnSync(program, [...args, 'child'], { encoding: 'utf8' });
+  const child = spawnSync(process.execPath, ['child'], { encoding: 'utf8' });
   const libc = ffi.dlopen(null, { getpid: { arguments: [], return: 'int32' } }).functions;
   return {
     execPath: process.execPath,

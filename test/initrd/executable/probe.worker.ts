@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import ffi from 'node:ffi';
 import { parentPort, workerData } from 'node:worker_threads';
-import { startWorker } from '../../../agent/system/worker.ts';
+import { startWorker } from '../../../system/worker.ts';
 
 /** Threads start threads: the one that writes an image starts those that decode it. */
 async function answer(power: number): Promise<void> {

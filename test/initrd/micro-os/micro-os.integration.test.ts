@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { execa } from 'execa';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type CpioEntry, decodeCpio } from '../../../formats/cpio.ts';
 import { cacheRoot } from '../../../initrd/build-cache.ts';
 import { ensureMicroOs, explainMicroOs, type MicroOs, PROFILES } from '../../../initrd/index.ts';
 import { TOOLS } from '../../../initrd/micro-os/contents.ts';
 import { listsOf } from '../../../initrd/micro-os/root-files.ts';
 import { readUkiSections } from '../../../initrd/micro-os/uki.ts';
-import { type CpioEntry, decodeCpio } from '../../../protocol/cpio.ts';
 
 let microOs: MicroOs;
 let entries: Map<string, CpioEntry>;

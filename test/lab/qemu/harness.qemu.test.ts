@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { waitFor } from '../../../agent/system/wait.ts';
 import { canBoot, chooseAccelerator } from '../../../lab/qemu/accelerator.ts';
 import { bootOrder, EFI_GLOBAL_GUID } from '../../../lab/qemu/efi-variables.ts';
 import { bootMachine, createMachine } from '../../../lab/qemu/machine.ts';
 import { createTestNetwork } from '../../../lab/qemu/network.ts';
 import { leftovers, makeFolder, removeFolder } from '../../../lab/qemu/processes.ts';
+import { waitFor } from '../../../system/wait.ts';
 import { countingBootSector } from './boot-sector.ts';
 
 const folder = makeFolder('harness-test');

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { waitFor } from '../../../agent/system/wait.ts';
 import { bootMachine, type Machine } from '../../../lab/qemu/machine.ts';
 import type { DiskSpec, MachineSpec } from '../../../lab/qemu/machine-spec.ts';
 import { microOsKernel, waitForStage } from '../../../lab/qemu/micro-os.ts';
 import { leftovers, makeFolder, removeFolder } from '../../../lab/qemu/processes.ts';
 import { type Stub, startStub } from '../../../orchestrator-stub/serve.ts';
 import type { Inventory } from '../../../protocol/inventory.ts';
+import { waitFor } from '../../../system/wait.ts';
 
 // Few boots, many checks: without KVM each costs a quarter of a minute.
 const boot = { timeoutMs: 150_000 };

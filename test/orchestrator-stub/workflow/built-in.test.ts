@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createInstance } from '../../../orchestrator-stub/nodes/instance.ts';
 import { ProfileSchema } from '../../../orchestrator-stub/nodes/profile.ts';
 import { newHost } from '../../../orchestrator-stub/nodes/registration.ts';
-import { SiteSettingsSchema } from '../../../orchestrator-stub/site/settings.ts';
+import { SiteSettingsSchema } from '../../../orchestrator-stub/site-settings.ts';
 import { builtInTemplates } from '../../../orchestrator-stub/workflow/built-in.ts';
 import { defineWorkflow } from '../../../orchestrator-stub/workflow/definition.ts';
 import { templateData } from '../../../orchestrator-stub/workflow/inputs.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DhcpOption } from '../../../protocol/dhcp/options.ts';
 import { type DhcpPacket, decodeDhcpPacket, encodeDhcpPacket, macOf } from '../../../protocol/dhcp/packet.ts';
-import { readUdpDatagrams } from '../../orchestrator-stub/pxe/pcap.ts';
+import { readUdpDatagrams } from '../../netboot/dhcp/pcap.ts';
 
 const CAPTURES = ['uefi-pxe-proxydhcp.pcap', 'uefi-httpboot-dhcp.pcap', 'bios-ipxe-rom-proxydhcp.pcap'];
 const DHCP_PORTS = [67, 68, 4011];

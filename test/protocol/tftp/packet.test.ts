@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeTftpPacket, encodeTftpPacket, type TftpPacket } from '../../../protocol/tftp/packet.ts';
-import { readUdpDatagrams } from '../../orchestrator-stub/pxe/pcap.ts';
+import { readUdpDatagrams } from '../../netboot/dhcp/pcap.ts';
 
 const word = fc.stringMatching(/^[!-~]{1,40}$/);
 const options = fc

@@ -1,17 +1,17 @@
 import { copyFile, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { encodeCpio } from '../../../formats/cpio.ts';
+import { LEGACY_BIOS_BOOTABLE } from '../../../formats/partition-table/gpt-fields.ts';
+import type { PartitionEntry } from '../../../formats/partition-table/table.ts';
 import { cached, hashOfFile } from '../../../initrd/build-cache.ts';
 import { runTool } from '../../../initrd/build-tool.ts';
 import { dependencyOf, resolvePackages, unpackPackage } from '../../../initrd/debian/packages.ts';
 import { type KernelModule, moduleIndexes, selectModules } from '../../../initrd/micro-os/kernel-modules.ts';
 import { NO_TIMER_CHECK } from '../../../lab/qemu/micro-os.ts';
 import { ensureDebianRoot } from '../../../lab/target-images/debian-root.ts';
-import { encodeCpio } from '../../../protocol/cpio.ts';
-import { LEGACY_BIOS_BOOTABLE } from '../../../protocol/partition-table/gpt-fields.ts';
-import type { PartitionEntry } from '../../../protocol/partition-table/table.ts';
-import { step } from '../../../setup/step.ts';
 import { type BootOptions, bootFilesOf } from '../../../standalone/usb/boot-files.ts';
 import { makeFatImage } from '../../../standalone/usb/fat-image.ts';
+import { step } from '../../../system/step.ts';
 import { joinPartitions } from './join-partitions.ts';
 
 const MIB = 1024 * 1024;

@@ -1,5 +1,5 @@
-import { waitFor } from '../../../agent/system/wait.ts';
 import type { Machine } from '../../../lab/qemu/machine.ts';
+import { waitFor } from '../../../system/wait.ts';
 
 /** Pulls a device out of a running machine, and waits until it is gone. */
 export async function unplug(machine: Machine, id: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
-import { encodeGpt } from '../../../protocol/partition-table/gpt-encode.ts';
-import type { PartitionEntry } from '../../../protocol/partition-table/table.ts';
+import { encodeGpt } from '../../../formats/partition-table/gpt-encode.ts';
+import type { PartitionEntry } from '../../../formats/partition-table/table.ts';
 
 const MIB = 1024 * 1024;
 const DISK_GUID = '6b696e64-6c69-4e67-b000-000000000001';

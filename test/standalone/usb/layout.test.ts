@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { encodeGpt } from '../../../protocol/partition-table/gpt-encode.ts';
-import { readPartitionTable } from '../../../protocol/partition-table/read.ts';
+import { encodeGpt } from '../../../formats/partition-table/gpt-encode.ts';
+import { readPartitionTable } from '../../../formats/partition-table/read.ts';
 import { PAYLOAD_TYPE_GUID } from '../../../protocol/stick.ts';
 import { placeFiles, planLayout, STICK_SECTOR_BYTES } from '../../../standalone/usb/layout.ts';
 

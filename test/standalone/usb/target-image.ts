@@ -1,12 +1,12 @@
 import { mkdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { execa } from 'execa';
+import { encodeCpio } from '../../../formats/cpio.ts';
+import { LEGACY_BIOS_BOOTABLE } from '../../../formats/partition-table/gpt-fields.ts';
+import type { PartitionEntry } from '../../../formats/partition-table/table.ts';
+import { indexImage } from '../../../images/index-image.ts';
 import { ensureMicroOs } from '../../../initrd/index.ts';
 import { NO_TIMER_CHECK } from '../../../lab/qemu/micro-os.ts';
-import { indexImage } from '../../../orchestrator-stub/images/index-image.ts';
-import { encodeCpio } from '../../../protocol/cpio.ts';
-import { LEGACY_BIOS_BOOTABLE } from '../../../protocol/partition-table/gpt-fields.ts';
-import type { PartitionEntry } from '../../../protocol/partition-table/table.ts';
 import { type BootOptions, bootFilesOf } from '../../../standalone/usb/boot-files.ts';
 import { makeFatImage } from '../../../standalone/usb/fat-image.ts';
 import { staticBusybox } from './debian-image.ts';

@@ -1,4 +1,4 @@
-import { waitFor } from '../../../agent/system/wait.ts';
+import { waitFor } from '../../../system/wait.ts';
 import { removeFolder, startTestAgent, type TestAgent, type TestAgentOptions } from './test-agent.ts';
 
 /** The agents of one test; `end` stops them and removes what they left. */

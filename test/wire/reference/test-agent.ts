@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { type ConfigSources, resolveConfig } from '../../../agent/config/resolve-config.ts';
 import type { AgentStatus } from '../../../agent/report/reporting.ts';
 import { type AgentOptions, runAgent } from '../../../agent/run.ts';
-import { parseKernelArguments } from '../../../agent/system/kernel-arguments.ts';
 import type { Executed, Executor } from '../../../agent/workflow/execute-action.ts';
 import type { Work } from '../../../agent/workflow/work.ts';
 import type { HandOver } from '../../../protocol/action-events.ts';
 import type { Inventory } from '../../../protocol/inventory.ts';
+import { parseKernelArguments } from '../../../system/kernel-arguments.ts';
 
 export const MAC = '52:54:00:12:34:56';
 export const UUID = '4c4c4544-0035-3010-8056-b7c04f4a5931';

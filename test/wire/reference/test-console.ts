@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import type { Console } from '../../../agent/onboarding/console.ts';
 import { readTypedLine } from '../../../agent/onboarding/typed-line.ts';
-import { waitFor } from '../../../agent/system/wait.ts';
+import { waitFor } from '../../../system/wait.ts';
 
 /** A console whose keyboard is in the test's hands. */
 export class TestConsole implements Console {

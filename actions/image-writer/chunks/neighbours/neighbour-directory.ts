@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { getCACertificates } from 'node:tls';
+import { sendJson } from '../../../../net/send-json.ts';
 import { KindlingError } from '../../../../protocol/error.ts';
-import { sendJson } from '../../../send-json.ts';
 import type { NeighbourList } from './neighbour-list.ts';
 
 const FIRST_ANSWER_MS = 5_000;

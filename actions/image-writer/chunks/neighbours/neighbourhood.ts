@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
-import { waitFor } from '../../../../agent/system/wait.ts';
 import { toKindlingError } from '../../../../protocol/error.ts';
+import { waitFor } from '../../../../system/wait.ts';
 import type { NeighbourOptions } from '../../interface.ts';
 import type { Target } from '../../target/target.ts';
 import type { ChunkTable } from '../chunk-table.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
-import { startWorker } from '../../../../agent/system/worker.ts';
+import { startWorker } from '../../../../system/worker.ts';
 import { createMachineMemory, type MachineCode, type MachineMemory } from '../web-assembly.ts';
 import {
   BELL,

@@ -1,6 +1,6 @@
 import type { Hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { nodeCrypto } from '../../../../protocol/crypto.ts';
+import { nodeCrypto } from '../../../../system/crypto.ts';
 import { CRC32, CRC64, SHA256 } from './container.ts';
 import type { Machine } from './machine.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { setClockFromMachine, setClockFromNetwork } from '../../../../agent/boot/clock/set-clock.ts';
-import { machineFiles } from '../../../../agent/system/machine-files.ts';
+import { machineFiles } from '../../../../system/machine-files.ts';
 import { recordingView } from '../recording-view.ts';
 
 const BUILT = Date.parse('2026-11-01T00:00:00Z');

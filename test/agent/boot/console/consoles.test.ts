@@ -5,9 +5,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { openConsoles } from '../../../../agent/boot/console/consoles.ts';
 import { createView } from '../../../../agent/boot/console/view.ts';
-import { parseKernelArguments } from '../../../../agent/system/kernel-arguments.ts';
-import { machineFiles } from '../../../../agent/system/machine-files.ts';
 import { KindlingError } from '../../../../protocol/error.ts';
+import { parseKernelArguments } from '../../../../system/kernel-arguments.ts';
+import { machineFiles } from '../../../../system/machine-files.ts';
 import { MadeUpMachine } from '../../inventory/hardware-zoo.ts';
 
 function machine(active: string): MadeUpMachine {

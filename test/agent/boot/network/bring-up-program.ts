@@ -3,10 +3,10 @@ import { bringUpNetwork } from '../../../../agent/boot/network/bring-up.ts';
 import { dhcpClients } from '../../../../agent/boot/network/dhcp-client.ts';
 import { parseNetwork } from '../../../../agent/boot/network/parse-network.ts';
 import { normaliseMac } from '../../../../agent/identity/mac-addresses.ts';
-import { parseKernelArguments } from '../../../../agent/system/kernel-arguments.ts';
-import { machineFiles } from '../../../../agent/system/machine-files.ts';
-import { type Run, run } from '../../../../agent/system/run.ts';
 import { toKindlingError } from '../../../../protocol/error.ts';
+import { parseKernelArguments } from '../../../../system/kernel-arguments.ts';
+import { machineFiles } from '../../../../system/machine-files.ts';
+import { type Run, run } from '../../../../system/run.ts';
 import { recordingView } from '../recording-view.ts';
 
 // Runs inside the node's namespace: brings the network up as the kernel line says, prints what came of it as JSON, ends.

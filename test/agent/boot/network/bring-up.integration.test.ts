@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { run } from '../../../../agent/system/run.ts';
+import { run } from '../../../../system/run.ts';
 
 /**
  * A node in a network namespace with two cards, each on a net of its own; the nets are namespaces with a real dnsmasq.

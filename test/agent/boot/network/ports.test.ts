@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseNetwork } from '../../../../agent/boot/network/parse-network.ts';
 import { wantedPorts } from '../../../../agent/boot/network/ports.ts';
-import { parseKernelArguments } from '../../../../agent/system/kernel-arguments.ts';
+import { parseKernelArguments } from '../../../../system/kernel-arguments.ts';
 
 const NICS = [1, 2, 3].map((number) => ({
   name: `eth${number - 1}`,

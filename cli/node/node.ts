@@ -1,0 +1,179 @@
+import type { Command } from 'commander';
+import type { z } from 'zod';
+import type { LogLineSchema, NodeView } from '../../orchestrator-stub/http/api/node-schemas.ts';
+import type { StoredKeySchema } from '../../orchestrator-stub/http/api/recovery-key-routes.ts';
+import { type ConnectionOptions, ServerConnection, withConnection } from '../server-connection.ts';
+import { formatTable } from '../table.ts';
+import { importNodes } from './import.ts';
+import { formatLogLine, formatNode, NODE_COLUMNS } from './print.ts';
+import { watchNodes } from './watch.ts';
+
+interface RegisterOptions extends ConnectionOptions {
+  uuid?: string;
+  serial?: string;
+  mac?: string;
+  name?: string;
+  profile?: string;
+  site?: string;
+  auto?: boolean;
+}
+
+/** `kindling node …`: everything about machines. `<node>` is an id, name, UUID, serial or MAC. */
+export function defineNode(command: Command): void {
+  withConnection(command.command('list').description('every node with its state')).action(list);
+  withConnection(command.command('show <node>').description('one node in full')).action(show);
+  withConnection(command.command('watch [node]').description('what happens, as it happens'))
+    .option('--until <state>', 'end with success when the node’s status is this, for example Running')
+    .option('--timeout <seconds>', 'with --until: give up after this long')
+    .action(watchNodes);
+  withConnection(command.command('register').description('let a machine in, by UUID, serial or MAC'))
+    .option('--uuid <uuid>')
+    .option('--serial <serial>')
+    .option('--mac <mac>')
+    .option('--name <name>')
+    .option('--profile <profile>', 'provision with this instead of the site’s default')
+    .option('--site <site>')
+    .option('--auto', 'give credentials at the first knock; without it somebody says «onboard»')
+    .action(register);
+  withConnection(command.command('correct <node>').description('correct a registration; clears a mismatch'))
+    .option('--uuid <uuid>')
+    .option('--serial <serial>')
+    .option('--mac <mac>')
+    .option('--name <name>')
+    .option('--profile <profile>')
+    .option('--site <site>')
+    .option('--enroll', 'an enrollment rule may give it a workflow')
+    .option('--no-enroll', 'no enrollment rule gives it a workflow')
+    .action((node: string, options: RegisterOptions & { enroll?: boolean }) => {
+      const mayEnroll = options.enroll === undefined ? {} : { mayEnroll: options.enroll };
+      return act(node, options, 'PATCH', '', { ...registrationOf(options), ...mayEnroll }, 'corrected');
+    });
+  withConnection(command.command('onboard <node>').description('let a registered node in')).action(
+    (node: string, options: ConnectionOptions) =>
+      act(node, options, 'POST', '/onboard', undefined, 'may onboard'),
+  );
+  withConnection(
+    command.command('provision <node> <profile>').description('choose the system of a node'),
+  ).action((node: string, profile: string, options: ConnectionOptions) =>
+    act(node, options, 'POST', '/provision', { profile }, `gets ${profile}`),
+  );
+  withConnection(
+    command.command('reprovision <node>').description('write its disk anew at its next network boot'),
+  )
+    .option('--profile <profile>', 'with this profile from now on')
+    .action((node: string, options: RegisterOptions) =>
+      act(
+        node,
+        options,
+        'POST',
+        '/reprovision',
+        options.profile ? { profile: options.profile } : {},
+        'will be written anew',
+      ),
+    );
+  withConnection(command.command('logs <node>').description('what a node logged'))
+    .option('--lines <number>', 'how many of the newest lines', '200')
+    .option('-f, --follow', 'and go on as lines come in')
+    .action(logs);
+  withConnection(
+    command.command('recovery-key <node>').description('what opens its encrypted disks without the TPM'),
+  ).action(recoveryKey);
+  withConnection(
+    command.command('deauthorise <node>').description('its credentials stop working at once'),
+  ).action((node: string, options: ConnectionOptions) =>
+    act(node, options, 'POST', '/deauthorise', undefined, 'is deauthorised'),
+  );
+  withConnection(
+    command.command('delete <node>').description('forget a node and revoke its credentials'),
+  ).action(remove);
+  withConnection(command.command('import <file>').description('register many nodes from a CSV file'))
+    .option('--dry-run', 'check the file only')
+    .option('--manual', 'register only; somebody says «onboard» later')
+    .action(importNodes);
+}
+
+async function list(options: ConnectionOptions): Promise<void> {
+  const { nodes } = await new ServerConnection(options).call<{ nodes: NodeView[] }>('GET', '/api/v1/nodes');
+  if (options.output === 'json') console.log(JSON.stringify(nodes, null, 2));
+  else if (nodes.length === 0)
+    console.log('no nodes yet; register one with «kindling node register», or boot one');
+  else console.log(formatTable(nodes, NODE_COLUMNS));
+}
+
+async function show(node: string, options: ConnectionOptions): Promise<void> {
+  const found = await new ServerConnection(options).call<NodeView>('GET', pathOf(node));
+  console.log(options.output === 'json' ? JSON.stringify(found, null, 2) : formatNode(found));
+}
+
+async function register(options: RegisterOptions): Promise<void> {
+  const body = { ...registrationOf(options), autoOnboard: options.auto ?? false };
+  const node = await new ServerConnection(options).call<NodeView>('POST', '/api/v1/nodes', body);
+  if (options.output === 'json') console.log(JSON.stringify(node, null, 2));
+  else console.log(`${node.name} is registered as ${node.id}`);
+}
+
+async function remove(node: string, options: ConnectionOptions): Promise<void> {
+  await new ServerConnection(options).call('DELETE', pathOf(node));
+  if (options.output === 'table') console.log(`${node} is forgotten`);
+}
+
+async function recoveryKey(node: string, options: ConnectionOptions): Promise<void> {
+  const { keys } = await new ServerConnection(options).call<{ keys: z.output<typeof StoredKeySchema>[] }>(
+    'GET',
+    `${pathOf(node)}/recovery-keys`,
+  );
+  if (options.output === 'json') console.log(JSON.stringify(keys, null, 2));
+  else if (keys.length === 0) console.log(`${node} has no encrypted disk that we know of`);
+  else
+    for (const { keyId, recoveryKey: key, receivedAt } of keys)
+      console.log(`${keyId}  ${receivedAt}  ${key}`);
+}
+
+async function logs(
+  node: string,
+  options: ConnectionOptions & { lines: string; follow?: boolean },
+): Promise<void> {
+  type Line = z.output<typeof LogLineSchema>;
+  const connection = new ServerConnection(options);
+  const print = (line: Line) =>
+    console.log(options.output === 'json' ? JSON.stringify(line) : formatLogLine(line));
+  // The stream is opened first so that no line falls between the two.
+  const { id } = await connection.call<NodeView>('GET', pathOf(node));
+  const stream = options.follow ? connection.events(`/api/v1/events?node=${id}`) : undefined;
+  const first = stream?.next();
+  const { lines } = await connection.call<{ lines: Line[] }>(
+    'GET',
+    `${pathOf(node)}/logs?limit=${encodeURIComponent(options.lines)}`,
+  );
+  for (const line of lines) print(line);
+  if (!stream || !first) return;
+  const seen = new Set(lines.map(({ stream: of, sequence }) => `${of}/${sequence}`));
+  for (let next = await first; !next.done; next = await stream.next()) {
+    if (next.value.type !== 'log') continue;
+    for (const line of (next.value.data as { lines: Line[] }).lines) {
+      if (!seen.has(`${line.stream}/${line.sequence}`)) print(line);
+    }
+  }
+}
+
+async function act(
+  node: string,
+  options: ConnectionOptions,
+  method: string,
+  path: string,
+  body: unknown,
+  outcome: string,
+): Promise<void> {
+  const changed = await new ServerConnection(options).call<NodeView>(method, pathOf(node) + path, body);
+  if (options.output === 'json') console.log(JSON.stringify(changed, null, 2));
+  else console.log(`${changed.name} (${changed.id}) ${outcome}: ${changed.status}`);
+}
+
+function registrationOf({ uuid, serial, mac, name, profile, site }: RegisterOptions): Record<string, string> {
+  const given = Object.entries({ uuid, serial, mac, name, profile, site });
+  return Object.fromEntries(given.filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+function pathOf(node: string): string {
+  return `/api/v1/nodes/${encodeURIComponent(node)}`;
+}

@@ -1,0 +1,100 @@
+import type { z } from 'zod';
+import type { LogLineSchema, NodeView } from '../../orchestrator-stub/http/api/node-schemas.ts';
+import type { Inventory } from '../../protocol/inventory.ts';
+import { type Column, formatFields, formatTable, printable } from '../table.ts';
+
+export const NODE_COLUMNS: Column<NodeView>[] = [
+  ['ID', ({ id }) => id],
+  ['NAME', ({ name }) => name],
+  ['SERIAL', ({ serial }) => serial],
+  ['MAC', ({ mac }) => mac],
+  ['PROFILE', ({ profile }) => profile],
+  ['STATUS', ({ status }) => status],
+];
+
+/** One node for a person: who it is, how it is, what is in it. */
+export function formatNode(node: NodeView): string {
+  const { workflow } = node;
+  const fields = formatFields([
+    ['id', node.id],
+    ['name', node.name],
+    ['status', node.status],
+    ['uuid', node.uuid],
+    ['serial', node.serial],
+    ['mac', node.mac],
+    ['ip', node.ip],
+    ['state', `${node.currentState} (wanted: ${node.desiredState})`],
+    ['registration', node.registrationStatus.text],
+    ['provisioning', node.provisioningStatus?.text],
+    ['profile', node.profile],
+    [
+      'generation',
+      node.generation ? `${node.generation} (on disk: ${node.provisionedGeneration || 'none'})` : null,
+    ],
+    [
+      'workflow',
+      workflow
+        ? `${workflow.id}: ${workflow.state}, ${workflow.index + 1}/${workflow.total} ${workflow.action}`
+        : null,
+    ],
+    ['message', workflow?.message],
+    ['first boot', node.firstBootAt],
+    ['site', node.site],
+    [
+      'metadata',
+      Object.entries(node.metadata)
+        .map(([key, value]) => `${key}=${value}`)
+        .join(' '),
+    ],
+    ['last seen', node.lastSeenAt],
+  ]);
+  const hardware =
+    formatHardware(node.inventory as Partial<Inventory> | undefined) || formatAttributes(node.attributes);
+  return hardware ? `${fields}\n\n${hardware}` : fields;
+}
+
+/** A machine that only a Tinkerbell agent told about: its attributes as paths and values. */
+function formatAttributes(attributes: unknown): string {
+  return formatFields(leaves(attributes).map(([path, value]) => [path, value]));
+}
+
+function leaves(node: unknown, path = ''): [string, string][] {
+  if (typeof node !== 'object' || node === null) return path ? [[path, String(node)]] : [];
+  return Object.entries(node).flatMap(([key, value]) => leaves(value, path ? `${path}.${key}` : key));
+}
+
+function formatHardware(inventory: Partial<Inventory> | undefined): string {
+  if (!inventory) return '';
+  const { cpu, memory, disks = [], nics = [], firmware } = inventory;
+  const facts = formatFields([
+    ['cpu', cpu ? `${cpu.model}, ${cpu.cores} cores, ${cpu.threads} threads` : null],
+    ['memory', memory ? gigabytes(memory.totalBytes) : null],
+    ['firmware', firmware ? `${firmware.kind}, Secure Boot ${firmware.secureBoot}` : null],
+  ]);
+  const diskTable = formatTable(disks, [
+    ['DISK', ({ name }) => name],
+    ['SIZE', ({ sizeBytes }) => gigabytes(sizeBytes)],
+    ['BUS', ({ bus }) => bus],
+    ['MODEL', ({ model }) => model],
+    ['SERIAL', ({ serial }) => serial],
+  ]);
+  const nicTable = formatTable(nics, [
+    ['NIC', ({ name }) => name],
+    ['MAC', ({ mac }) => mac],
+    ['LINK', ({ hasLink, speedMbps }) => (hasLink ? `${speedMbps ?? '?'} Mb/s` : 'no')],
+    ['ADDRESS', ({ addresses }) => addresses?.join(' ')],
+  ]);
+  return [facts, disks.length > 0 ? diskTable : '', nics.length > 0 ? nicTable : '']
+    .filter(Boolean)
+    .join('\n\n');
+}
+
+function gigabytes(bytes: number): string {
+  return `${(bytes / 2 ** 30).toFixed(1)} GiB`;
+}
+
+export function formatLogLine({ time, level, message, fields }: z.output<typeof LogLineSchema>): string {
+  const where = [fields?.['workflow'], fields?.['action']].filter(Boolean).join(' ');
+  const mark = level === 'info' ? '' : `${level.toUpperCase()} `;
+  return printable(`${time} ${where ? `[${where}] ` : ''}${mark}${message}`);
+}

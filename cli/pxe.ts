@@ -1,0 +1,101 @@
+import { once } from 'node:events';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { KindlingError } from '../protocol/error.ts';
+
+interface PxeFlags {
+  interface?: string;
+  mode: 'reservation' | 'proxy' | 'auto-proxy' | 'off';
+  reservations?: string;
+  tftpRoot?: string;
+  script?: string;
+  binaryBase?: string;
+  singlePort: boolean;
+  tftpPorts?: { from: number; to: number };
+  foreignIpxeRunsScript: boolean;
+}
+
+/** `kindling pxe` and `kindling pxe doctor`. */
+export function definePxe(pxe: Command): void {
+  // Not commander's required options: those would be asked of `pxe doctor` too.
+  pxe
+    .option('--interface <device>', 'network device to serve on (needed)')
+    .option('--tftp-root <folder>', 'folder with the iPXE binaries (needed)')
+    .option('--script <url>', 'script iPXE is to run; {mac} is replaced (needed)')
+    .addOption(
+      new Option('--mode <mode>', 'who gives addresses')
+        .choices(['reservation', 'proxy', 'auto-proxy', 'off'])
+        .default('auto-proxy'),
+    )
+    .option('--reservations <file>', 'YAML list of known machines (mac, address, subnetMask, …)')
+    .option('--binary-base <url>', 'folder of the iPXE binaries over HTTP, for UEFI HTTP boot')
+    .option('--single-port', 'answer TFTP from port 69 alone', false)
+    .option('--tftp-ports <from-to>', 'answer TFTP from these ports', parsePorts)
+    .option('--foreign-ipxe-runs-script', 'let an iPXE that is not ours run the script itself', false)
+    .action(runPxe);
+  pxe
+    .command('doctor')
+    .description('send a DISCOVER as firmware would, and explain every offer')
+    .argument('<device>', 'network device to ask on')
+    .option('--output <format>', 'table or json', 'table')
+    .option('--seconds <number>', 'how long to listen for offers, for each kind of client', Number, 4)
+    .action(runDoctor);
+}
+
+async function runPxe(flags: PxeFlags): Promise<void> {
+  const { servePxe } = await import('../netboot/serve-pxe.ts');
+  const { TftpFolder } = await import('../netboot/tftp/tftp-folder.ts');
+  const { indexReservations, readReservationsFile } = await import('../netboot/dhcp/reservations-file.ts');
+  const device = needed(flags.interface, '--interface');
+  const tftpRoot = needed(flags.tftpRoot, '--tftp-root');
+  const script = needed(flags.script, '--script');
+  if (flags.mode === 'reservation' && !flags.reservations) {
+    throw new KindlingError('KND_USAGE', '--mode reservation needs --reservations');
+  }
+  await using pxe = await servePxe({
+    device,
+    mode: flags.mode,
+    reservations: flags.reservations ? readReservationsFile(flags.reservations) : indexReservations([]),
+    tftpFiles: new TftpFolder(tftpRoot),
+    script,
+    binaryBase: flags.binaryBase ?? new URL('.', script).href,
+    urls: { foreignIpxeRunsScript: flags.foreignIpxeRunsScript },
+    tftp: { singlePort: flags.singlePort, ...(flags.tftpPorts ? { portRange: flags.tftpPorts } : {}) },
+    onDhcp: (event) =>
+      console.log(
+        `dhcp ${event.mac} port ${event.port}: ${event.answered ? 'answered' : 'silent'}: ${event.reason}`,
+      ),
+    onTftp: (event) =>
+      console.log(
+        `tftp ${event.client} ${event.file}: ${event.outcome}, ${event.bytes} bytes in ${event.durationMs.toFixed(0)} ms`,
+      ),
+  });
+  console.log(`serving ${flags.mode} DHCP and TFTP on ${device} (${pxe.address})`);
+  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+}
+
+async function runDoctor(
+  device: string,
+  { output, seconds }: { output: string; seconds: number },
+): Promise<void> {
+  if (!(seconds > 0)) throw new KindlingError('KND_USAGE', '--seconds must be a number above 0');
+  const { describeFindings, examineNetwork } = await import('../netboot/doctor/doctor.ts');
+  const findings = await examineNetwork(device, seconds * 1000);
+  process.stdout.write(
+    output === 'json' ? `${JSON.stringify(findings, null, 2)}\n` : describeFindings(findings),
+  );
+  process.exitCode = findings.some(({ problems }) => problems.length > 0) ? 1 : 0;
+}
+
+function needed(value: string | undefined, flag: string): string {
+  if (value === undefined) throw new KindlingError('KND_USAGE', `kindling pxe needs ${flag}`);
+  return value;
+}
+
+function parsePorts(text: string): { from: number; to: number } {
+  const [, from, to] = /^(\d+)-(\d+)$/.exec(text) ?? [];
+  const range = { from: Number(from), to: Number(to) };
+  if (!(range.from >= 1 && range.from <= range.to && range.to <= 65535)) {
+    throw new InvalidArgumentError('expected two ports, as in 40000-40049');
+  }
+  return range;
+}

@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+import type { DhcpMode } from '../netboot/dhcp/decide-reply.ts';
+import type { Stub } from '../orchestrator-stub/serve.ts';
+import { KindlingError } from '../protocol/error.ts';
+
+export interface NetbootOptions {
+  device: string;
+  mode: DhcpMode;
+  reservations: string | undefined;
+  stateFolder: string;
+  /** The folder that is served below /tink-stack/. */
+  stackFolder: string;
+  kernelArgs: string[];
+  /** A folder with a built Micro-OS; undefined: built here, for small downloads. */
+  microOs: string | undefined;
+  /** Where machines fetch kernel and initramfs from, if not from here. */
+  microOsUrl: string | undefined;
+  /** The firmware knows the site's CA: everything over HTTPS. */
+  httpsBoot: boolean;
+}
+
+interface NetbootCheck {
+  device: string;
+  hasPlainPort: boolean;
+  httpsBoot: boolean;
+}
+
+/** What can be wrong with the options, before anything is started. */
+export async function checkNetboot({ device, hasPlainPort, httpsBoot }: NetbootCheck): Promise<void> {
+  if (!hasPlainPort && !httpsBoot) {
+    throw new KindlingError(
+      'KND_USAGE',
+      'network boot needs a port without TLS: the firmware does not know the site’s CA',
+      {
+        hint: 'Add --plain-port 8080 (or --plain on an isolated network), or --https-boot if it does.',
+      },
+    );
+  }
+  const { addressOfDevice } = await import('../netboot/serve-pxe.ts');
+  addressOfDevice(device);
+}
+
+/** The network-boot half of `kindling serve`: Micro-OS and iPXE into place, then DHCP, proxy DHCP and TFTP. */
+export async function serveNetboot(stub: Stub, options: NetbootOptions): Promise<AsyncDisposable> {
+  const [
+    { servePxe, addressOfDevice },
+    { TftpFolder },
+    reservationsFile,
+    { prepareBootFiles },
+    { openSiteKeys },
+    { saveRequest },
+    { ensureMicroOs },
+    { ensureIpxe },
+  ] = await Promise.all([
+    import('../netboot/serve-pxe.ts'),
+    import('../netboot/tftp/tftp-folder.ts'),
+    import('../netboot/dhcp/reservations-file.ts'),
+    import('../site/boot-files.ts'),
+    import('../site/site-keys.ts'),
+    import('../site/kept-request.ts'),
+    import('../initrd/index.ts'),
+    import('../ipxe/debian-ipxe.ts'),
+  ]);
+  const server = new URL(stub.urls.http);
+  const boot = new URL(options.httpsBoot ? stub.urls.http : (stub.urls.plain ?? stub.urls.http));
+  const address = addressOfDevice(options.device);
+  const stackUrl = `${boot.protocol}//${address}:${boot.port}/tink-stack`;
+  const tftpFolder = join(options.stateFolder, 'tftp');
+  const request = {
+    stackFolder: options.stackFolder,
+    tftpFolder,
+    stackUrl,
+    serverUrl: `${server.protocol}//${address}:${server.port}`,
+    microOsUrl: options.microOsUrl,
+    microOsFolder: options.microOs ?? (await ensureMicroOs('minimal', 'small')).folder,
+    ipxeFolder: await ensureIpxe(),
+    consoles: ['tty0', 'ttyS0,115200'],
+    additionalKernelArgs: options.kernelArgs,
+  };
+  saveRequest(options.stateFolder, request);
+  await prepareBootFiles(request, await openSiteKeys(options.stateFolder));
+  return servePxe({
+    device: options.device,
+    mode: options.mode,
+    reservations: options.reservations
+      ? reservationsFile.readReservationsFile(options.reservations)
+      : reservationsFile.indexReservations([]),
+    tftpFiles: new TftpFolder(tftpFolder),
+    script: `${stackUrl}/boot.ipxe`,
+    binaryBase: `${stackUrl}/`,
+    onDhcp: ({ mac, answered, reason }) => {
+      if (!answered) return;
+      console.log(`dhcp ${mac}: ${reason}`);
+      stub.announce({ type: 'netboot', nodeId: '', step: 'dhcp', client: mac, what: reason, bytes: 0 });
+    },
+    onTftp: ({ client, file, outcome, bytes }) => {
+      console.log(`tftp ${client} ${file}: ${outcome}`);
+      if (outcome !== 'complete') return;
+      const address = client.replace(/:\d+$/, '');
+      stub.announce({ type: 'netboot', nodeId: '', step: 'tftp', client: address, what: file, bytes });
+    },
+  });
+}

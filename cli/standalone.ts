@@ -1,0 +1,62 @@
+import type { Command } from 'commander';
+
+/** `kindling standalone`: one validated file → cloud-init → USB stick. The work is done in `standalone/`. */
+export function defineStandalone(command: Command): void {
+  command
+    .command('validate <config>')
+    .description('check a config file; prints every error with its place and ends with 2 if there is one')
+    .option('--strict', 'warnings are errors')
+    .option('--json', 'print the findings as JSON')
+    .option('--k3s-version <version>', 'the K3s version in the image')
+    .action(async (file, options) =>
+      (await import('../standalone/commands.ts')).validateCommand(file, options),
+    );
+
+  command
+    .command('migrate <file>')
+    .description('turn today’s config-file, or an EMF cluster template (JSON), into the new form')
+    .option('--secret <name/key=file...>', 'text that the template takes from a secret')
+    .option('-o, --out <file>', 'write to this file, which must not exist')
+    .action(async (file, options) =>
+      (await import('../standalone/commands.ts')).migrateCommand(file, options),
+    );
+
+  command
+    .command('render <config>')
+    .description('print the cloud-init that a machine gets')
+    .option('--strict', 'warnings are errors')
+    .option('--node <identity>', 'the machine of `nodes` with this serial, UUID or MAC')
+    .option('--part <part>', 'user-data, meta-data or network-config', 'user-data')
+    .option('-o, --out <folder>', 'write all parts into this folder: a NoCloud seed')
+    .option('--parity', 'exactly what cluster-api-k3s would make from the kubernetes section')
+    .option('--endpoint <address>', 'address of the API server (parity)')
+    .option('--token <token>', 'cluster token (parity); random if left out')
+    .action(async (file, options) =>
+      (await import('../standalone/commands.ts')).renderCommand(file, options),
+    );
+
+  command
+    .command('usb <config> <target>')
+    .description('write an installer stick: to a USB device, or to an image file')
+    .option('--strict', 'warnings are errors')
+    .option('--key <file>', 'Ed25519 private key (PEM) to sign with; a new one for this stick if left out')
+    .option(
+      '--secure-boot-key <file>',
+      'private key (PEM) for Secure Boot; its certificate must be in the machines’ db',
+    )
+    .option('--secure-boot-certificate <file>', 'certificate (PEM) of that key')
+    .option('--kernel-arguments <text>', 'further kernel arguments of the installer')
+    .action(async (file, target, options) =>
+      (await import('../standalone/usb/command.ts')).usbCommand(file, target, options),
+    );
+
+  command
+    .command('schema')
+    .description('print the JSON Schema of the config file, for editors')
+    .option('--publish', 'write it, and the reference page, to docs/reference instead')
+    .action(async ({ publish }: { publish?: boolean }) => {
+      const { publishedFiles, writePublishedFiles } = await import('../standalone/reference-page.ts');
+      if (publish) await writePublishedFiles();
+      else process.stdout.write(publishedFiles()[0]?.content ?? '');
+    });
+}

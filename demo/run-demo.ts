@@ -1,0 +1,201 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { enrolSiteKeys } from '../lab/qemu/enrol-keys.ts';
+import { createMachine } from '../lab/qemu/machine.ts';
+import type { Firmware } from '../lab/qemu/machine-spec.ts';
+import { createTestNetwork } from '../lab/qemu/network.ts';
+import { type Site, startSite } from '../lab/site/site.ts';
+import { ensureImmutableTarget } from '../lab/target-images/immutable.ts';
+import { ensureMutableTarget } from '../lab/target-images/mutable.ts';
+import { ensureVendorKey } from '../lab/target-images/vendor.ts';
+import { type DemoNode, describeNodes, machineOf } from './demo-node.ts';
+import type { DemoOptions } from './demo-options.ts';
+import type { DemoView } from './demo-view.ts';
+import { Journey } from './journey.ts';
+import { JsonView } from './json-view.ts';
+import { Orchestrator } from './orchestrator.ts';
+import { DemoOutput, type Terminal } from './output.ts';
+import { PeopleView } from './people-view.ts';
+import { renderPicture } from './picture.ts';
+import { type Traveller, watchJourneys } from './watch-journeys.ts';
+
+const STOPPED_BY_CTRL_C = 130;
+const PROFILE = 'demo';
+const FIRMWARE_NAMES: Record<Firmware, string> = {
+  ovmf: 'UEFI firmware (OVMF)',
+  'ovmf-secure-boot': 'UEFI firmware (OVMF), Secure Boot with the site’s keys',
+  seabios: 'BIOS (SeaBIOS)',
+};
+
+/** Where a run of the demo shows itself, and what is done with the nodes once they run. */
+export interface DemoSurroundings {
+  terminal: Terminal;
+  /** Further parts of the nodes' profile: custom configs, say. */
+  profile?: Record<string, unknown>;
+  /** Called before everything is taken down again; `--keep` waits here for Ctrl-C. */
+  whenRunning?: (running: Running) => Promise<void>;
+}
+
+export interface Running {
+  travellers: readonly Traveller[];
+  site: Site;
+  view: DemoView;
+  signal: AbortSignal;
+}
+
+/** `npm run demo`; everything it started is gone when it returns, after Ctrl-C too. */
+export async function runDemo(
+  options: DemoOptions,
+  surroundings: DemoSurroundings = { terminal: process.stdout },
+): Promise<void> {
+  const stop = new AbortController();
+  const { terminal, profile = {}, whenRunning = options.keep ? keepRunning : undefined } = surroundings;
+  const output = new DemoOutput(terminal);
+  const onSignal = () => stop.abort();
+  process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+  using view = options.isJson
+    ? new JsonView((line) => terminal.write(line))
+    : new PeopleView(output, { showsConsole: options.showConsole });
+  try {
+    await demo(options, { profile, view, signal: stop.signal, whenRunning });
+    if (options.picture !== undefined) draw(options.picture, output);
+  } catch (thrown) {
+    if (!stop.signal.aborted) throw thrown;
+    view.say('\nStopped; nothing is left running.');
+    process.exitCode = STOPPED_BY_CTRL_C;
+  } finally {
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+  }
+}
+
+/** 1 what is installed (cached)  2 network and orchestrator  3 what it should do  4 power on  5 every stage as it happens */
+async function demo(
+  options: DemoOptions,
+  {
+    profile,
+    view,
+    signal,
+    whenRunning,
+  }: {
+    profile: Record<string, unknown>;
+    view: DemoView;
+    signal: AbortSignal;
+    whenRunning: DemoSurroundings['whenRunning'];
+  },
+): Promise<void> {
+  const image = await (options.isImmutable ? ensureImmutableTarget() : ensureMutableTarget());
+  signal.throwIfAborted();
+
+  const nodes = describeNodes(options.nodes);
+  await using network = await createTestNetwork();
+  using site = await startSite(network.bridge, {
+    leases: new Map(nodes.map(({ mac, host }) => [mac, host])),
+    httpsBoot: options.isHttpsBoot,
+  });
+  const enrolled = options.firmware === 'ovmf-secure-boot' ? await enrolKeys(site) : undefined;
+  signal.throwIfAborted();
+
+  const orchestrator = new Orchestrator(site.urlFromHost, site.operatorToken);
+  await orchestrator.send('PUT', `/profiles/${PROFILE}`, {
+    osType: options.isImmutable ? 'IMMUTABLE' : 'MUTABLE',
+    // Of the templates' three settings this one wants Secure Boot on, and does not encrypt.
+    security: enrolled === undefined ? 'NONE' : 'UNSPECIFIED',
+    imageUrl: site.publish('debian.raw.zst', image.zst),
+    imageSha256: image.sha256,
+    skipKernelUpgrade: true,
+    ...profile,
+  });
+  site.publish('debian.raw.zst.manifest', image.manifest);
+  const ids = await Promise.all(nodes.map((node) => register(orchestrator, node)));
+  view.say(introduction(options, site));
+
+  await using machines = new AsyncDisposableStack();
+  const powered = await Promise.all(
+    nodes.map(async (node, index) => {
+      const spec = machineOf(
+        node,
+        { bridge: network.bridge, keysFolder: site.keysFolder, enrolled },
+        options,
+      );
+      const machine = machines.use(await createMachine(spec));
+      return { machine, node, id: ids[index] ?? '' };
+    }),
+  );
+  const travellers = await Promise.all(
+    powered.map(async ({ machine, node, id }) => {
+      await machine.powerOn();
+      return { machine, journey: new Journey(node, id) };
+    }),
+  );
+  const journeys = travellers.map(({ journey }) => journey);
+  view.begin(journeys);
+  await watchJourneys({
+    travellers,
+    orchestrator,
+    view,
+    firmware: FIRMWARE_NAMES[options.firmware],
+    addressOf: ({ host }) => network.bridge.address(host),
+    signal,
+  });
+  view.done(journeys, site.urlFromHost);
+  view.say(whereToLookNext(options));
+  await whenRunning?.({ travellers, site, view, signal });
+}
+
+/** As a technician would: the site's keys and that of the system's maker into the firmware. Gives the variable store. */
+async function enrolKeys(site: Site): Promise<string> {
+  const { certificate } = await ensureVendorKey();
+  await site.kindling('build', 'site', '--vendor-certificate', certificate);
+  const store = site.write('enrolled.fd', '');
+  enrolSiteKeys(site.keysFolder, store);
+  return store;
+}
+
+async function register(orchestrator: Orchestrator, { name, serial }: DemoNode): Promise<string> {
+  const { id } = await orchestrator.send<{ id: string }>('POST', '/nodes', {
+    name,
+    serial,
+    autoOnboard: true,
+    profile: PROFILE,
+  });
+  return id;
+}
+
+function introduction({ nodes }: DemoOptions, site: Site): string {
+  const who =
+    nodes === 1
+      ? 'A virtual edge node with an empty NVMe disk is'
+      : `${nodes} virtual edge nodes with empty NVMe disks are`;
+  return `The orchestrator listens on ${site.urlFromHost}. ${who} switched on.\n`;
+}
+
+function whereToLookNext({ keep }: DemoOptions): string {
+  const lines = [
+    ['docs/README.md', 'what there is to read'],
+    ['npm run qemu -- --help', 'run one action in a virtual machine'],
+    ['npm run kindling -- serve', 'the orchestrator for your own machines'],
+    ...(keep ? [] : [['npm run demo -- --keep', 'the same, and node and orchestrator stay up']]),
+  ];
+  return ['\nWhere to look next:', ...lines.map(([what = '', why]) => `  ${what.padEnd(28)} ${why}`)].join(
+    '\n',
+  );
+}
+
+function draw(file: string, output: DemoOutput): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, renderPicture('npm run demo', output.lines));
+}
+
+/** Until Ctrl-C, or until the last node is switched off from inside. */
+async function keepRunning({ travellers, site, view, signal }: Running): Promise<void> {
+  const token = site.operatorToken ? ` -H 'authorization: Bearer ${site.operatorToken}'` : '';
+  view.say(
+    `\nNodes and orchestrator stay up: curl${token} ${site.urlFromHost}/api/v1/nodes. Ctrl-C ends all.`,
+  );
+  const stopped = Promise.withResolvers<void>();
+  signal.addEventListener('abort', () => stopped.resolve(), { once: true });
+  const off = travellers.map(
+    ({ machine }) => new Promise<void>((ended) => machine.console.onEnd(() => ended())),
+  );
+  await Promise.race([stopped.promise, Promise.all(off)]);
+}

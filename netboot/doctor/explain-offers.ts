@@ -1,0 +1,81 @@
+import { DhcpOption } from '../../protocol/dhcp/options.ts';
+import { addressText, type DhcpPacket } from '../../protocol/dhcp/packet.ts';
+
+/** One offer as a person wants to see it. */
+export interface ExplainedOffer {
+  /** Who answered: option 54, or the sender's address. */
+  server: string;
+  gives: 'address' | 'boot file' | 'address and boot file' | 'nothing useful';
+  address: string | undefined;
+  bootFile: string | undefined;
+  nextServer: string | undefined;
+}
+
+export interface Diagnosis {
+  offers: ExplainedOffer[];
+  /** What would go wrong, worst first, each with what to do. */
+  problems: { what: string; next: string }[];
+}
+
+/** Reads what servers offered to a network-boot DISCOVER and says what a firmware would make of it. */
+export function explainOffers(offers: readonly { packet: DhcpPacket; sender: string }[]): Diagnosis {
+  const explained = offers.map(({ packet, sender }) => explainOffer(packet, sender));
+  return { offers: explained, problems: findProblems(explained) };
+}
+
+function explainOffer(packet: DhcpPacket, sender: string): ExplainedOffer {
+  const identifier = packet.options.get(DhcpOption.serverIdentifier);
+  const option67 = packet.options.get(DhcpOption.bootFileName)?.toString('latin1').replace(/\0.*$/s, '');
+  const address = packet.yourAddress === '0.0.0.0' ? undefined : packet.yourAddress;
+  const bootFile = option67 || packet.bootFile || undefined;
+  const parts = [...(address ? ['address'] : []), ...(bootFile ? ['boot file'] : [])];
+  return {
+    server: identifier?.length === 4 ? addressText(identifier) : sender,
+    gives: (parts.join(' and ') || 'nothing useful') as ExplainedOffer['gives'],
+    address,
+    bootFile,
+    nextServer: packet.nextServerAddress === '0.0.0.0' ? undefined : packet.nextServerAddress,
+  };
+}
+
+function findProblems(offers: ExplainedOffer[]): Diagnosis['problems'] {
+  const problems: Diagnosis['problems'] = [];
+  const addressServers = unique(offers.filter(({ address }) => address).map(({ server }) => server));
+  const bootServers = unique(offers.filter(({ bootFile }) => bootFile).map(({ server }) => server));
+  if (offers.length === 0) {
+    problems.push({
+      what: 'nobody answered the DISCOVER',
+      next: 'Check the cable and VLAN; on a managed switch, enable PortFast and allow this port in DHCP snooping.',
+    });
+    return problems;
+  }
+  if (addressServers.length === 0) {
+    problems.push({
+      what: 'no server gives addresses on this network',
+      next: 'Start the site’s DHCP server, or run `kindling pxe --mode reservation` with reservations.',
+    });
+  }
+  if (addressServers.length > 1) {
+    problems.push({
+      what: `${addressServers.length} servers give addresses: ${addressServers.join(', ')}`,
+      next: 'Two address servers on one network make boots fail at random; keep one.',
+    });
+  }
+  if (bootServers.length === 0) {
+    problems.push({
+      what: 'no server names a boot file',
+      next: 'Run `kindling pxe --mode auto-proxy` on this network; if it is running, DHCP snooping may drop its offers.',
+    });
+  }
+  if (bootServers.length > 1) {
+    problems.push({
+      what: `${bootServers.length} servers name a boot file: ${bootServers.join(', ')}`,
+      next: 'The firmware takes whichever comes first; remove the boot options from all servers but one.',
+    });
+  }
+  return problems;
+}
+
+function unique(values: string[]): string[] {
+  return [...new Set(values)];
+}

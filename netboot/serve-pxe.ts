@@ -1,0 +1,69 @@
+import { networkInterfaces } from 'node:os';
+import { KindlingError } from '../protocol/error.ts';
+import type { BootUrls } from './dhcp/boot-file.ts';
+import type { DhcpMode } from './dhcp/decide-reply.ts';
+import { type DhcpEvent, startDhcpServer } from './dhcp/dhcp-server.ts';
+import type { Reservations } from './dhcp/reservation.ts';
+import { startTftpServer, type TftpEvent, type TftpFiles } from './tftp/tftp-server.ts';
+
+export interface PxeOptions {
+  /** The network device to serve on; its IPv4 address is the one clients are given. */
+  device: string;
+  mode: DhcpMode;
+  reservations: Reservations;
+  tftpFiles: TftpFiles;
+  /** The script for iPXE and the folder of iPXE binaries over HTTP(S). */
+  script: string;
+  binaryBase: string;
+  urls?: Pick<BootUrls, 'override' | 'foreignIpxeRunsScript'>;
+  tftp?: { singlePort?: boolean; portRange?: { from: number; to: number } };
+  onDhcp?: (event: DhcpEvent) => void;
+  onTftp?: (event: TftpEvent) => void;
+}
+
+/** Starts everything a machine needs until iPXE runs: DHCP or proxy DHCP, the PXE boot service, TFTP. */
+export async function servePxe(options: PxeOptions): Promise<AsyncDisposable & { address: string }> {
+  const address = addressOfDevice(options.device);
+  await using started = new AsyncDisposableStack();
+  const tftp = await startTftpServer({
+    address,
+    files: options.tftpFiles,
+    ...options.tftp,
+    ...(options.onTftp ? { onEvent: options.onTftp } : {}),
+  });
+  started.use(tftp);
+  started.use(
+    await startDhcpServer({
+      device: options.device,
+      site: {
+        mode: options.mode,
+        serverAddress: address,
+        reservations: options.reservations,
+        urls: {
+          tftpAddress: address,
+          tftpPort: tftp.port,
+          binaryBase: options.binaryBase,
+          script: options.script,
+          ...options.urls,
+        },
+      },
+      ...(options.onDhcp ? { onEvent: options.onDhcp } : {}),
+    }),
+  );
+  const running = started.move();
+  return { address, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+/** The first IPv4 address of a device. */
+export function addressOfDevice(device: string): string {
+  const interfaces = networkInterfaces();
+  const address = interfaces[device]?.find(({ family }) => family === 'IPv4')?.address;
+  if (address) return address;
+  const known = Object.entries(interfaces).map(([name, list]) =>
+    `${name} ${list?.[0]?.address ?? ''}`.trim(),
+  );
+  throw new KindlingError(
+    'KND_PXE_NO_INTERFACE',
+    `"${device}" does not exist or has no IPv4 address; this machine has: ${known.join(', ')}`,
+  );
+}

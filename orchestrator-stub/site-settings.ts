@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { EnrollmentRuleSchema } from './nodes/enrollment-rules.ts';
+import type { DocumentTable } from './store/document-table.ts';
+
+/** What holds for the whole site. EMF keeps the first three in its provider config. */
+export const SiteSettingsSchema = z
+  .strictObject({
+    defaultProfile: z.string().max(120).nullable().default(null),
+    autoProvision: z
+      .boolean()
+      .default(true)
+      .describe('Zero touch: an onboarded node gets the default profile at once. Off: somebody chooses one'),
+    acceptUnregistered: z
+      .boolean()
+      .default(false)
+      .describe('Let in every machine that knocks, with the default profile (closed networks only)'),
+    maxUnknownMachines: z
+      .number()
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .default(10_000)
+      .describe('How many machines that nobody registered are remembered; one more is refused'),
+    autoEnrollment: z
+      .boolean()
+      .default(false)
+      .describe('A Tinkerbell agent without a workflow gets one by the enrollment rules'),
+    enrollmentRules: z.array(EnrollmentRuleSchema).max(1000).default([]),
+    publicUrl: z
+      .url()
+      .nullable()
+      .default(null)
+      .describe('How installed systems reach this server; by default as the node did'),
+    firstBootMinutes: z
+      .number()
+      .int()
+      .min(2)
+      .max(1440)
+      .default(30)
+      .describe(
+        'How long an installed system may take to report its first boot before it restarts into the Micro-OS',
+      ),
+    neighbours: z
+      .boolean()
+      .default(false)
+      .describe('Nodes that get the same chunked image serve verified chunks to each other'),
+    requireConsent: z
+      .enum(['never', 'non-empty', 'always'])
+      .default('never')
+      .describe(
+        'Whether somebody must approve the plan before a disk is destroyed: never, where it is not empty, or always («kindling workflow approve»)',
+      ),
+    httpProxy: z.string().max(500).default(''),
+    httpsProxy: z.string().max(500).default(''),
+    noProxy: z.string().max(2000).default(''),
+    ntpServers: z.array(z.string().max(253)).max(16).default([]),
+    actionRegistry: z
+      .string()
+      .max(300)
+      .default('localhost:7443/edge-orch/infra/tinker-actions')
+      .describe('Where action images come from; our agent only looks at the last part of the name'),
+    actionVersion: z.string().max(100).default('1.21.1'),
+  })
+  .meta({ id: 'SiteSettings' });
+
+export type SiteSettings = z.output<typeof SiteSettingsSchema>;
+
+const NAME = 'site';
+
+/** The site's settings, read once and kept. */
+export class Settings {
+  readonly #table: DocumentTable<SiteSettings>;
+  #current: SiteSettings;
+
+  constructor(table: DocumentTable<SiteSettings>) {
+    this.#table = table;
+    this.#current = SiteSettingsSchema.parse(table.get(NAME) ?? {});
+  }
+
+  get(): SiteSettings {
+    return this.#current;
+  }
+
+  change(change: Partial<SiteSettings>): SiteSettings {
+    this.#current = SiteSettingsSchema.parse({ ...this.#current, ...change });
+    this.#table.save(NAME, this.#current);
+    return this.#current;
+  }
+}

@@ -1,0 +1,51 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { KindlingError } from '../protocol/error.ts';
+
+/** Where the stub keeps its database, CA and artefacts unless told otherwise. */
+export function defaultStateFolder(environment: NodeJS.ProcessEnv = process.env): string {
+  const base = environment['XDG_STATE_HOME'] || join(homedir(), '.local', 'state');
+  return join(base, 'kindling');
+}
+
+/** Makes the folder, for its owner only: it holds the CA's key and the nodes' secrets. */
+export function openStateFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    chmodSync(path, 0o700);
+  } catch (cause) {
+    throw new KindlingError('KND_STUB_STATE', `cannot use ${path} as state folder`, { cause });
+  }
+}
+
+/**
+ * Keeps a second orchestrator out: two on one database would hand out the same work twice. SQLite's lock on a file of its own is the
+ * kernel's, so it goes with the process, however that ends; the database itself stays readable for others.
+ */
+export function lockStateFolder(path: string): Disposable {
+  const lock = new DatabaseSync(join(path, 'in-use'));
+  try {
+    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;');
+  } catch (cause) {
+    lock.close();
+    throw new KindlingError('KND_STUB_STATE', `another orchestrator runs with the state folder ${path}`, {
+      cause,
+      hint: 'Stop it first, or give another folder with --state.',
+    });
+  }
+  return { [Symbol.dispose]: () => lock.close() };
+}
+
+export function readIfPresent(path: string): string | undefined {
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+}
+
+/** Writes a file of the owner's in one step: a crash leaves the old one or the new one, never half of it. */
+export function writePrivate(path: string, content: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const temporary = `${path}.new`;
+  writeFileSync(temporary, content, { mode: 0o600 });
+  renameSync(temporary, path);
+}

@@ -1,0 +1,134 @@
+import { spawn } from 'node:child_process';
+import { KindlingError } from '../protocol/error.ts';
+
+export interface RunOptions {
+  input?: string | Buffer;
+  env?: Record<string, string>;
+  cwd?: string;
+  signal?: AbortSignal;
+  timeoutMs?: number;
+  /** Exit codes that are an answer, not a failure. Default: only 0. */
+  okExitCodes?: readonly number[];
+  /** Called with what the program prints, as it prints it; for programs that run long. */
+  onOutput?: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
+}
+
+export interface RunResult {
+  stdout: string;
+  stderr: string;
+  exitCode: number;
+  durationMs: number;
+}
+
+/** How code that acts on the machine starts programs; tests and the simulator pass their own. */
+export type Run = (program: string, args: readonly string[], options?: RunOptions) => Promise<RunResult>;
+
+/** Set for our own processes (agent/workflow/action-environment.ts); the programs they start have no use for it. */
+const OURS_ALONE = ['REGISTRY_PASSWORD'];
+
+/** How long something a program left in the background may keep its output open once the program itself has ended. */
+const LINGER_MS = 2000;
+
+/** Runs a program to its end, in its own process group so that a timeout or cancel ends its children too. */
+export const run: Run = (program, args, options = {}) => {
+  // Started and killed at once it could still have done something.
+  if (options.signal?.aborted) return Promise.reject(options.signal.reason);
+  const startedAt = performance.now();
+  const { promise, resolve, reject } = Promise.withResolvers<RunResult>();
+  const child = spawn(program, args, {
+    cwd: options.cwd,
+    env: { ...inherited(), ...options.env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+  });
+  const stdout: Buffer[] = [];
+  const stderr: Buffer[] = [];
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout.push(chunk);
+    options.onOutput?.('stdout', chunk);
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr.push(chunk);
+    options.onOutput?.('stderr', chunk);
+  });
+  child.stdin.on('error', () => {}); // a program that does not read its input is not an error
+  child.stdin.end(options.input);
+
+  const deadline = options.timeoutMs === undefined ? undefined : AbortSignal.timeout(options.timeoutMs);
+  const signals = [options.signal, deadline].filter((signal) => signal !== undefined);
+  const stop = AbortSignal.any(signals);
+  const killTree = () => {
+    if (child.pid === undefined) return;
+    try {
+      process.kill(-child.pid, 'SIGKILL');
+    } catch {
+      // already gone
+    }
+  };
+  stop.addEventListener('abort', killTree, { once: true });
+  if (stop.aborted) killTree();
+
+  child.on('exit', () => {
+    const timer = setTimeout(
+      // Not at once: what was printed last may wait to be read behind this very timer.
+      () =>
+        setImmediate(() => {
+          if (child.stdout.closed && child.stderr.closed) return;
+          killTree();
+          child.stdout.destroy();
+          child.stderr.destroy();
+        }),
+      LINGER_MS,
+    );
+    child.once('close', () => clearTimeout(timer));
+  });
+
+  const command = [program, ...args].join(' ');
+  child.on('error', (cause: NodeJS.ErrnoException) => {
+    const isMissing = cause.code === 'ENOENT';
+    reject(
+      new KindlingError(
+        isMissing ? 'KND_TOOL_MISSING' : 'KND_COMMAND_FAILED',
+        isMissing ? `the program ${program} is not installed` : `${command} could not be started`,
+        { cause },
+      ),
+    );
+  });
+  child.on('close', (exitCode, signal) => {
+    stop.removeEventListener('abort', killTree);
+    const result = {
+      stdout: Buffer.concat(stdout).toString(),
+      stderr: Buffer.concat(stderr).toString(),
+      exitCode: exitCode ?? -1,
+      durationMs: performance.now() - startedAt,
+    };
+    if (deadline?.aborted) {
+      reject(
+        new KindlingError('KND_TIMEOUT', `${command} did not end within ${options.timeoutMs} ms`, {
+          evidence: { ...result },
+        }),
+      );
+    } else if (options.signal?.aborted) {
+      reject(options.signal.reason);
+    } else if (exitCode !== null && (options.okExitCodes ?? [0]).includes(exitCode)) {
+      resolve(result);
+    } else {
+      const how = signal ? `was killed by ${signal}` : `ended with exit code ${exitCode}`;
+      const said = lastLines(result.stderr) || lastLines(result.stdout);
+      reject(
+        new KindlingError('KND_COMMAND_FAILED', `${command} ${how}${said ? `: ${said}` : ''}`, {
+          evidence: { ...result, signal },
+        }),
+      );
+    }
+  });
+  return promise;
+};
+
+function inherited(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !OURS_ALONE.includes(name)));
+}
+
+function lastLines(text: string): string {
+  return text.trim().split('\n').slice(-3).join(' / ').slice(-500);
+}

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { readBulkFile } from '../../cli/node/bulk-rows.ts';
+import { parseCsv } from '../../cli/node/csv.ts';
+
+const OLD = 'Serial,UUID,OSProfile,Site,Secure,RemoteUser,Metadata,Error - do not fill';
+const UUID = '6f8a3c1e-0d2b-4a77-9c55-d1e0f2a3b4c5';
+
+test('CSV with quotes, line breaks, CRLF, a byte-order mark and short rows', () => {
+  expect(parseCsv('\uFEFFa,b\r\n"x, ""y""",2\r\n\r\n"line\nbreak"\n')).toEqual([
+    ['a', 'b'],
+    ['x, "y"', '2'],
+    ['line\nbreak'],
+  ]);
+  expect(() => parseCsv('a,"never closed\n')).toThrow('never closed');
+});
+
+test('both generations of EMF’s header, and ours, are read by name', () => {
+  const [row] = readBulkFile(`${OLD}\nABC12345,${UUID},ubuntu,shop,true,,rack=1&row=2\n`).rows;
+  expect(row).toMatchObject({
+    serial: 'ABC12345',
+    uuid: UUID,
+    profile: 'ubuntu',
+    site: 'shop',
+    metadata: { rack: '1', row: '2' },
+    errors: [],
+  });
+  const newer =
+    'Serial,UUID,OSProfile,Site,Secure,RemoteUser,Metadata,LVMSize,CloudInitMeta,K8sEnable,K8sClusterTemplate,K8sConfig,Error - do not fill';
+  const file = readBulkFile(`${newer}\nABC12345,,,,,,,60,,true\n`);
+  expect(file.rows[0]?.errors).toEqual([]);
+  expect(file.unused).toEqual(['LVMSize', 'K8sEnable']);
+  expect(readBulkFile('name,MAC\ntill-1,52:54:00:12:34:56\n').rows[0]).toMatchObject({
+    name: 'till-1',
+    errors: [],
+  });
+});
+
+test('an exported error file can be imported again: its last column is not looked at', () => {
+  expect(readBulkFile(`${OLD}\nABC12345,,,,,,,Invalid UUID;\n`).rows[0]?.errors).toEqual([]);
+});
+
+test.each([
+  ['ABC,', 'Invalid Serial number'],
+  [",12'; DROP TABLE hosts;--", 'Invalid UUID'],
+  [',', 'One of Serial number, UUID or MAC required'],
+  ['ABC12345,,,,maybe', 'Secure must be true or false'],
+  ['ABC12345,,,,,,a=b=c', 'Invalid Metadata'],
+])('%s: %s', (line, error) => {
+  // A row of commas only is a blank line, so something else is said in it.
+  expect(readBulkFile(`${OLD}\n${line === ',' ? ',,ubuntu' : line}\n`).rows[0]?.errors).toContain(error);
+});
+
+test('duplicates name the earlier row, whatever the case', () => {
+  const { rows } = readBulkFile(`${OLD}\nABC12345,${UUID}\nabc12345,${UUID.toUpperCase()}\n`);
+  expect(rows[1]?.errors).toEqual(['Duplicate Serial number : Row 1', 'Duplicate UUID : Row 1']);
+});
+
+test('a file that is something else is refused', () => {
+  expect(() => readBulkFile('')).toThrow('empty');
+  expect(() => readBulkFile('Serial,Colour\nABC12345,red\n')).toThrow('Colour');
+});

@@ -1,0 +1,198 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { execa, type Subprocess } from 'execa';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+const MAIN = new URL('../../cli/main.ts', import.meta.url).pathname;
+const UUID = '6f8a3c1e-0d2b-4a77-9c55-d1e0f2a3b4c5';
+let folder: string;
+let server: Subprocess;
+
+async function kindling(...args: string[]) {
+  const result = await execa(process.execPath, [MAIN, ...args, '--state', folder], { reject: false });
+  return { code: result.exitCode, out: String(result.stdout), err: String(result.stderr) };
+}
+
+/** With JSON output. */
+async function asJson(...args: string[]) {
+  return JSON.parse((await kindling(...args, '--output', 'json')).out);
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'kindling-cli-'));
+  server = execa(process.execPath, [
+    MAIN,
+    'serve',
+    '--state',
+    folder,
+    '--host',
+    '127.0.0.1',
+    '--port',
+    '0',
+    '--log',
+    'silent',
+  ]);
+  const ready = Promise.withResolvers<void>();
+  server.stdout?.on('data', (chunk: Buffer) => chunk.toString().includes('state,') && ready.resolve());
+  server.catch(ready.reject);
+  await ready.promise;
+});
+
+afterAll(async () => {
+  server.kill('SIGTERM');
+  expect((await server.catch((error: unknown) => error)) as { exitCode?: number }).toMatchObject({
+    exitCode: 0,
+  });
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('the commands, against a server that was started by one', () => {
+  test('a second orchestrator is kept off the same state folder', async () => {
+    const { code, err } = await kindling('serve', '--host', '127.0.0.1', '--port', '0');
+    expect(code).toBe(3);
+    expect(err).toMatch(/KND_STUB_STATE: another orchestrator runs with the state folder/);
+  });
+
+  test.each([
+    [
+      'a folder of artefacts that is not there',
+      ['--artefacts', '/nonexistent'],
+      'KND_FILE_ACCESS: /nonexistent',
+    ],
+    [
+      'network boot without a port for it',
+      ['--pxe', 'lo'],
+      'KND_USAGE: network boot needs a port without TLS',
+    ],
+    [
+      'a network device that is not there',
+      ['--pxe', 'nosuch0', '--plain'],
+      'KND_PXE_NO_INTERFACE: "nosuch0"',
+    ],
+  ])('serve says what is wrong before it starts anything: %s', async (_, options, message) => {
+    const { out, err } = await kindling('serve', '--host', '127.0.0.1', '--port', '0', ...options);
+    expect(err).toContain(message);
+    expect(out).not.toContain('serves');
+  });
+
+  test('an empty site says what to do next', async () => {
+    const { code, out } = await kindling('node', 'list');
+    expect(code).toBe(0);
+    expect(out).toContain('kindling node register');
+  });
+
+  test('profile: add, default, list, show, delete', async () => {
+    expect(
+      await kindling('profile', 'add', 'edge', '--image', 'https://images.test/os.img', '--default'),
+    ).toMatchObject({ code: 0, out: 'profile edge is there and the default' });
+    const file = join(folder, 'profile.yaml');
+    await writeFile(file, 'osType: IMMUTABLE\nimageUrl: files/edge.raw.gz\nsecurity: NONE\n');
+    await kindling('profile', 'add', 'micro', '--file', file);
+    expect((await kindling('profile', 'list')).out).toMatch(/^edge \(default\) +MUTABLE/m);
+    expect(await asJson('profile', 'show', 'micro')).toMatchObject({ name: 'micro', osType: 'IMMUTABLE' });
+    expect((await kindling('profile', 'default', '--manual')).out).toBe('default profile: edge; manual');
+    expect((await kindling('profile', 'delete', 'micro')).code).toBe(0);
+    expect(await kindling('profile', 'show', 'micro')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('KND_PROFILE_UNKNOWN'),
+    });
+  });
+
+  test('node: register, show, correct, onboard, deauthorise, delete', async () => {
+    const node = await asJson(
+      'node',
+      'register',
+      '--uuid',
+      UUID.toUpperCase(),
+      '--name',
+      'till-7',
+      '--profile',
+      'edge',
+    );
+    expect(node).toMatchObject({ name: 'till-7', uuid: UUID });
+    expect((await kindling('node', 'list')).out).toMatch(/^host-\w+ +till-7/m);
+    expect((await kindling('node', 'correct', 'till-7', '--serial', 'ABC12345')).code).toBe(0);
+    expect(await asJson('node', 'correct', 'till-7', '--no-enroll')).toMatchObject({ mayEnroll: false });
+    expect((await kindling('node', 'show', 'ABC12345')).out).toMatch(/^serial +ABC12345$/m);
+    expect((await kindling('node', 'onboard', 'till-7')).out).toContain('may onboard');
+    expect((await kindling('node', 'deauthorise', 'till-7')).out).toContain('Deauthorised');
+    expect(await kindling('node', 'onboard', 'till-7')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('KND_NODE_STATE'),
+    });
+    expect((await kindling('node', 'delete', UUID)).code).toBe(0);
+    expect(await kindling('node', 'show', 'till-7')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('KND_NODE_UNKNOWN'),
+    });
+  });
+
+  test('node import: all or nothing, then again without harm', async () => {
+    const file = join(folder, 'nodes.csv');
+    const header = 'Serial,UUID,OSProfile,Site,Secure,RemoteUser,Metadata,Error - do not fill\n';
+    await writeFile(file, `${header}CSV10001,,edge\nCSV1,,nope\n`);
+    const refused = await kindling('node', 'import', file);
+    expect(refused).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('row 2: Invalid Serial number; OS Profile not found'),
+    });
+    expect(await asJson('node', 'list')).toEqual([]);
+    await writeFile(file, `${header}CSV10001,,edge,shop,,,rack=1\nCSV10002,,edge\n`);
+    expect((await kindling('node', 'import', file, '--dry-run')).out).toContain('would be registered');
+    expect(await asJson('node', 'list')).toEqual([]);
+    expect((await kindling('node', 'import', file)).code).toBe(0);
+    expect(await asJson('node', 'import', file)).toMatchObject([
+      { result: 'already registered' },
+      { result: 'already registered' },
+    ]);
+    expect(await asJson('node', 'show', 'CSV10001')).toMatchObject({ site: 'shop', metadata: { rack: '1' } });
+  });
+
+  test('workflow: templates, start, list, show, pause, resume, cancel, retry', async () => {
+    const file = join(folder, 'hello.yaml');
+    await writeFile(
+      file,
+      'version: "0.1"\ntasks:\n  - name: t\n    worker: "{{ .device_1 }}"\n    actions:\n      - {name: greet, image: example.org/greet:1, command: ["{{ .who }}"]}\n',
+    );
+    await kindling('workflow', 'template', 'hello', '--file', file);
+    expect((await kindling('workflow', 'templates')).out).toMatch(/^hello +own$/m);
+    expect((await kindling('workflow', 'template', 'ubuntu')).out).toContain('global_timeout: 9800');
+    await kindling('node', 'register', '--mac', '52:54:00:12:34:56', '--name', 'w1');
+    const missing = await kindling('workflow', 'start', 'w1', 'hello');
+    expect(missing).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('map has no entry for key "who"'),
+    });
+    const { id } = await asJson('workflow', 'start', 'w1', 'hello', '--set', 'who=world', '--paused');
+    expect((await kindling('workflow', 'resume', id)).out).toMatch(/^state +PENDING$/m);
+    expect((await kindling('workflow', 'list', '--node', 'w1')).out).toMatch(
+      new RegExp(`^${id} .* PENDING +1/1 +greet$`, 'm'),
+    );
+    expect((await kindling('workflow', 'pause', id)).out).toMatch(/^state +PENDING, paused$/m);
+    expect((await kindling('workflow', 'resume', id)).code).toBe(0);
+    expect((await kindling('workflow', 'cancel', id)).out).toMatch(/^state +CANCELLED$/m);
+    expect(await kindling('workflow', 'approve', id, 'ab'.repeat(32))).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('no plan waits for it'),
+    });
+    expect((await kindling('workflow', 'retry', id)).out).toContain('PENDING (attempt 2)');
+    expect((await kindling('workflow', 'show', 'nope')).code).toBe(1);
+  });
+
+  test('node watch ends when the node is there, or says that it is not', async () => {
+    await kindling('node', 'register', '--serial', 'WATCH123', '--name', 'watched');
+    const done = await kindling('node', 'watch', 'watched', '--until', 'registered', '--timeout', '5');
+    expect(done.code).toBe(0);
+    const late = await kindling('node', 'watch', 'watched', '--until', 'running', '--timeout', '1');
+    expect(late).toMatchObject({ code: 1, err: expect.stringContaining('KND_TIMEOUT') });
+  });
+
+  test('wrong usage is 2, no server is 3', async () => {
+    expect((await kindling('node', 'list', '--output', 'xml')).code).toBe(2);
+    expect((await kindling('node', 'nonsense')).code).toBe(2);
+    expect((await kindling('node', 'register')).code).toBe(2);
+    const nobody = await kindling('node', 'list', '--server', 'https://127.0.0.1:1');
+    expect(nobody).toMatchObject({ code: 3, err: expect.stringContaining('KND_STUB_UNREACHABLE') });
+  });
+});

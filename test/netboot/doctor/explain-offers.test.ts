@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import { explainOffers } from '../../../netboot/doctor/explain-offers.ts';
+import { decodeDhcpPacket } from '../../../protocol/dhcp/packet.ts';
+import { readUdpDatagrams } from '../dhcp/pcap.ts';
+
+const offers = readUdpDatagrams('bios-ipxe-rom-proxydhcp.pcap')
+  .filter(({ destinationPort }) => destinationPort === 68)
+  .map(({ payload }) => ({ packet: decodeDhcpPacket(payload), sender: '10.5.0.9' }))
+  .slice(0, 2);
+
+describe('the doctor', () => {
+  it('tells the server of addresses from the proxy that names the boot file', () => {
+    const { offers: explained, problems } = explainOffers(offers);
+    expect(explained.map(({ gives }) => gives).sort()).toEqual(['address', 'boot file']);
+    expect(explained.find(({ gives }) => gives === 'boot file')?.bootFile).toBe(
+      'http://10.5.0.1:8080/boot.ipxe',
+    );
+    expect(problems).toEqual([]);
+  });
+
+  it('says what is missing', () => {
+    const onlyAddress = offers.filter(({ packet }) => packet.yourAddress !== '0.0.0.0');
+    const onlyBoot = offers.filter(({ packet }) => packet.yourAddress === '0.0.0.0');
+    expect(explainOffers([]).problems[0]?.what).toContain('nobody answered');
+    expect(explainOffers(onlyAddress).problems[0]?.what).toContain('no server names a boot file');
+    expect(explainOffers(onlyBoot).problems[0]?.what).toContain('no server gives addresses');
+  });
+
+  it('warns of two servers that do the same', () => {
+    const [first] = offers.filter(({ packet }) => packet.yourAddress !== '0.0.0.0');
+    if (!first) throw new Error('the capture holds no address offer');
+    const second = {
+      ...first,
+      packet: { ...first.packet, options: new Map([...first.packet.options, [54, Buffer.of(10, 5, 0, 77)]]) },
+    };
+    expect(
+      explainOffers([first, second])
+        .problems.map(({ what }) => what)
+        .join(),
+    ).toContain('2 servers give addresses');
+  });
+});
