@@ -79,7 +79,7 @@ function compile({ folder, pages }: Machine, binary: string, flags: readonly str
     throw new KindlingError(
       'KND_SETUP_FAILED',
       `the ${folder} decoder could not be compiled: ${error?.message ?? stderr.trim()}`,
-      { hint: 'If the message names a line of a file, correct it; otherwise run npm install again.' },
+      { hint: 'If the message names a line of a file, correct it; otherwise run npm ci again.' },
     );
   }
 }

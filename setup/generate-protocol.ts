@@ -41,7 +41,7 @@ function generateFile(file: string, out: string): void {
     throw new KindlingError(
       'KND_SETUP_FAILED',
       `code for protocol/${file} could not be generated: ${error?.message ?? stderr.trim()}`,
-      { hint: 'If the message names a line of the file, correct it; otherwise run npm install again.' },
+      { hint: 'If the message names a line of the file, correct it; otherwise run npm ci again.' },
     );
   }
 }

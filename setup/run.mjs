@@ -2,13 +2,14 @@
 // anything is installed: it fetches the npm packages (our own Node among them) and hands over to TypeScript.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const ownNode = join(root, 'node_modules/node/bin/node');
-const stamp = join(root, 'node_modules/.kindling-lock');
+const modules = join(root, 'node_modules');
+const ownNode = join(modules, 'node/bin/node');
+const stamp = join(modules, '.kindling-lock');
 
 if (Number(process.versions.node.split('.')[0]) < 20) {
   fail(
@@ -52,9 +53,10 @@ function installNpmPackages() {
     .update(readFileSync(join(root, 'package-lock.json')))
     .digest('hex');
   if (existsSync(ownNode) && existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return;
-  console.error('▸ npm packages (about 600 MB unpacked; one to two minutes the first time)');
-  // Not `npm ci`: it refuses the lock file where the registry does not hold the optional builds for other systems.
-  const npm = spawnSync('npm', ['install', '--no-save', '--loglevel=error'], {
+  console.error('▸ npm packages (about 700 MB unpacked; one to two minutes the first time)');
+  // `npm ci` empties the folder first. Where it is a link, that would be the folder of another checkout.
+  if (lstatSync(modules, { throwIfNoEntry: false })?.isSymbolicLink()) unlinkSync(modules);
+  const npm = spawnSync('npm', ['ci', '--loglevel=error'], {
     cwd: root,
     stdio: 'inherit',
   });
@@ -63,14 +65,14 @@ function installNpmPackages() {
   if (npm.status !== 0)
     fail(
       3,
-      `npm install failed with exit code ${npm.status}.`,
+      `npm ci failed with exit code ${npm.status}.`,
       'Read npm’s message above; most often the registry cannot be reached.',
     );
   if (!existsSync(ownNode))
     fail(
       3,
-      'The npm package "node" did not install its binary.',
-      'Its install script must be allowed to run: npm config get ignore-scripts should print false.',
+      'The npm packages came without our Node.',
+      'It is built for Linux on x86-64: npm config get os, and cpu, must not say otherwise.',
     );
   writeFileSync(stamp, lock);
 }
