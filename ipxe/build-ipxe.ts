@@ -19,7 +19,10 @@ export interface IpxeBuild {
 /** The flavours our servers hand out, as iPXE's Makefile names them. */
 const TARGETS = ['bin-x86_64-efi/ipxe.efi', 'bin-x86_64-efi/snponly.efi', 'bin-x86_64-pcbios/undionly.kpxe'];
 
-/** What EMF's build switches on (emf.md 6.2), as far as our scripts and a technician at the console need it. */
+/**
+ * What EMF's build switches on (docs/background/emf.md#ipxe-build), as far as our scripts and a technician at
+ * the console need it.
+ */
 const ENABLED = [
   'DOWNLOAD_PROTO_HTTPS',
   'IMAGE_TRUST_CMD',

@@ -7,7 +7,10 @@ export interface ArchiveList {
   files: Record<string, string>;
 }
 
-/** Where EMF's Micro-OS, HookOS and ours look for a site's settings and CA certificates (emf.md 6.4). */
+/**
+ * Where EMF's Micro-OS, HookOS and ours look for a site's settings and CA certificates
+ * (docs/background/emf.md#site-settings-and-certificates).
+ */
 export const ENVIRONMENT_PATHS = ['etc/emf/env_config', 'etc/hook/env_config'] as const;
 export const CA_PATHS = [
   'etc/idp/ca.pem',

@@ -36,7 +36,7 @@ export interface BootFilesRequest {
   additionalKernelArgs?: string[] | undefined;
 }
 
-/** Names below /tink-stack/; those of EMF where it has them (emf.md 6.5). */
+/** Names below /tink-stack/; those of EMF where it has them (docs/background/emf.md#boot-file-names). */
 const NAMES = {
   kernel: 'vmlinuz-x86_64',
   initramfs: 'initramfs-x86_64',

@@ -1,6 +1,9 @@
 const GIB = 2 ** 30;
 
-/** EMF's swap (emf.md 4.8): the root of the memory where data shares the disk, else half the memory, 128 GiB at most. */
+/**
+ * EMF's swap (docs/background/emf.md#disk-layouts): the root of the memory where data shares the disk, else half the
+ * memory, 128 GiB at most.
+ */
 export function swapBytes({ ramBytes, otherDisks }: { ramBytes: number; otherDisks: number }): number {
   const ramGib = ramBytes / GIB;
   const gib =

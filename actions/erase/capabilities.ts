@@ -4,7 +4,10 @@ import type { Run } from '../../system/run.ts';
 import type { EraseCapabilities } from './methods.ts';
 import { type AdminCommand, readNvmeCapabilities } from './nvme-commands.ts';
 
-/** Asks the kernel, and the disk itself where a tool can: a disk that does not say it can is not tried (boot-chain.md 9: tools exit 0 all the same). */
+/**
+ * Asks the kernel, and the disk itself where a tool can: a disk that does not say it can is not tried
+ * (docs/background/boot-chain.md#disks-and-erasing: tools exit 0 all the same).
+ */
 export async function readCapabilities(
   disk: Disk,
   run: Run,

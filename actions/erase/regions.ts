@@ -15,8 +15,9 @@ const PARTITION_START = 16 * MIB;
 const PARTITION_END = MIB;
 
 /**
- * What a quick erase overwrites: both ends of the disk, both ends of every partition it had, and every signature that was found, on
- * 4 KiB boundaries and merged. EMF zeroes the first 2 GB and leaves the backup GPT, RAID members and later partitions (emf.md 4.2).
+ * What a quick erase overwrites: both ends of the disk, both ends of every partition it had, and every signature
+ * that was found, on 4 KiB boundaries and merged. EMF zeroes the first 2 GB and leaves the backup GPT, RAID
+ * members and later partitions (docs/background/emf.md#erasing-disks).
  */
 export function regionsToClear(
   disk: Pick<Disk, 'sizeBytes' | 'partitions'>,

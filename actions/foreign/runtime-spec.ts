@@ -47,7 +47,10 @@ export function capabilitiesWithin(bounding: bigint): string[] {
   return CAPABILITIES.filter((_, bit) => (bounding >> BigInt(bit)) & 1n);
 }
 
-/** Mounts every action gets (emf.md 3.6); volumes that name the same places are ignored, as the reference does. */
+/**
+ * Mounts every action gets (docs/background/emf.md#containers-of-actions); volumes that name the same places are
+ * ignored, as the reference does.
+ */
 const FIXED = ['/sys', '/dev', '/mnt', '/lib/modules', '/lib/firmware', '/worker'] as const;
 
 /** The OCI runtime specification of a privileged action container: host network, all devices, all capabilities. Pure. */

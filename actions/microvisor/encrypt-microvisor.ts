@@ -17,7 +17,10 @@ import { moveOut } from './move-partitions.ts';
 import { sealRoot } from './seal-root.ts';
 import { describeLayout, keepRootHash, makeSwap, type PlannedSlots, planSlots } from './two-slots.ts';
 
-/** The names under which the boot module of the image opens the volumes, by partition label (emf.md 4.8). «tep» and «reserved» stay as they are. */
+/**
+ * The names under which the boot module of the image opens the volumes, by partition label
+ * (docs/background/emf.md#disk-layouts). «tep» and «reserved» stay as they are.
+ */
 const NAMES: Record<string, string> = {
   hashmap_a: 'root_a_ver_hash_map',
   hashmap_b: 'root_b_ver_hash_map',

@@ -26,7 +26,10 @@ export interface LayoutRequest {
   newGuid: () => string;
 }
 
-/** The disk of an immutable Edge Microvisor system with two slots (emf.md 4.8, standalone-and-k3s.md 6.3). Its boot module knows the numbers. */
+/**
+ * The disk of an immutable Edge Microvisor system with two slots (docs/background/emf.md#disk-layouts,
+ * docs/background/k3s.md#disk-after-the-installation). Its boot module knows the numbers.
+ */
 export interface MicrovisorLayout {
   partitions: PartitionEntry[];
   /** Where the state partition was and where it goes; it is copied through `reserved`. */

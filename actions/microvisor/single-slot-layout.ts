@@ -18,7 +18,10 @@ export interface AddedPartitions {
   lvm?: PartitionEntry;
 }
 
-/** What emt_partition (emf.md 4.10) adds to an Edge Microvisor image: swap, a second root of 3 GB, and a volume group, at the end of the disk. */
+/**
+ * What emt_partition (docs/background/emf.md#single-slot-microvisor) adds to an Edge Microvisor image: swap, a
+ * second root of 3 GB, and a volume group, at the end of the disk.
+ */
 export function planAddedPartitions(request: {
   sizeBytes: number;
   sectorBytes: number;

@@ -29,7 +29,10 @@ export interface EncryptedUbuntuRequest {
   newGuid: () => string;
 }
 
-/** The disk of an encrypted mutable system (emf.md 4.8). Only the EFI system partition and /boot stay readable. */
+/**
+ * The disk of an encrypted mutable system (docs/background/emf.md#disk-layouts). Only the EFI system partition
+ * and /boot stay readable.
+ */
 export interface EncryptedUbuntuLayout {
   partitions: PartitionEntry[];
   root: PartitionEntry;

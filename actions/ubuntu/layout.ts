@@ -33,7 +33,10 @@ export type UbuntuLayout =
       lvm?: PartitionEntry;
     };
 
-/** The disk of a mutable node: a root of fixed size, swap, room for the cluster's data, and maybe a volume group (emf.md 4.9). */
+/**
+ * The disk of a mutable node: a root of fixed size, swap, room for the cluster's data, and maybe a volume group
+ * (docs/background/emf.md#disk-of-a-mutable-system).
+ */
 export function planUbuntuLayout(request: UbuntuLayoutRequest): UbuntuLayout {
   const { partitions, rootNumber } = request;
   if (partitions.some(({ partLabel }) => partLabel === 'data_persistent')) return { kind: 'done already' };

@@ -17,8 +17,9 @@ const LABEL = 'kindling_data';
 export type Wrap = (device: string, name: string) => Promise<string>;
 
 /**
- * Gives the other disks of the machine to the volume group lvmvg, those with other sectors to lvmvg2 (emf.md 4.8, 4.9). EMF takes every disk, whatever is
- * on it; here only empty ones, and ones that an earlier run has taken.
+ * Gives the other disks of the machine to the volume group lvmvg, those with other sectors to lvmvg2
+ * (docs/background/emf.md#disk-layouts, docs/background/emf.md#disk-of-a-mutable-system). EMF takes every disk,
+ * whatever is on it; here only empty ones, and ones that an earlier run has taken.
  */
 export async function useOtherDisks(
   context: Pick<ActionContext, 'run' | 'signal' | 'log' | 'emit' | 'machine'>,

@@ -18,7 +18,7 @@ const REPORTED: Partial<Record<StateType, ActionReport['state']>> = {
   [StateType.SUCCESS]: 'SUCCESS',
 };
 
-/** The action an agent should run now, or why there is none (tinkerbell.md 1.4). */
+/** The action an agent should run now, or why there is none (docs/background/tinkerbell.md#getaction). */
 export type NextAction = { action: ActionResponse; workflow: StoredWorkflow } | Refusal;
 
 export function nextActionFor(

@@ -22,8 +22,8 @@ export interface GetActionCall extends AskingAgent {
 }
 
 /**
- * GetAction of the current dialect (tinkerbell.md 1.4): answers as soon as there is something to do, otherwise holds the call
- * and then says why there is nothing.
+ * GetAction of the current dialect (docs/background/tinkerbell.md#getaction): answers as soon as there is
+ * something to do, otherwise holds the call and then says why there is nothing.
  */
 export function getAction(parts: GetActionParts, call: GetActionCall): Promise<ActionResponse> {
   const { workflows, holdMs, stopping } = parts;

@@ -33,7 +33,10 @@ const REPORTED: Partial<Record<State, ActionReport['state']>> = {
   [State.SUCCESS]: 'SUCCESS',
 };
 
-/** One context per workflow whose current action is this worker's (emf.md 3.2). A paused one is left out. */
+/**
+ * One context per workflow whose current action is this worker's (docs/background/emf.md#workflow-server). A
+ * paused one is left out.
+ */
 export function contextsFor(workerId: string, workflows: readonly StoredWorkflow[]): WorkflowContext[] {
   return workflows.flatMap(({ definition, progress }) => {
     const index = currentIndex(progress);

@@ -91,7 +91,7 @@ export function addOnboardingServices(server: Server, parts: OnboardingServicePa
       : undefined;
     const project = decideProject(active, roles, parts.projectId);
     const hwdata = call.request.payload[0]?.hwdata[0];
-    // EMF crashes here (emf.md 1.7).
+    // EMF crashes here (docs/background/emf.md#interactive-onboarding).
     if (!hwdata) throw refusal(status.INVALID_ARGUMENT, 'the payload names no hardware');
     const knock = { uuid: hwdata.uuid, serial: hwdata.serialnum, mac: hwdata.macId, ip: hwdata.sutIp };
     const fault = findFault(knock, 'HwData');

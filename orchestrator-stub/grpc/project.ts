@@ -6,8 +6,8 @@ const ROLE = /^([0-9a-fA-F-]{36})_.*(en-agent-rw|en-ob)/;
 const WRITE_ROLE = /^[0-9a-fA-F-]{36}_(en-agent-rw|en-ob)$/;
 
 /**
- * The project a call is about: the header `activeprojectid`, else the one the caller's roles name (emf.md 1.1).
- * Without roles (a site that asks for no tokens) it is the site's own.
+ * The project a call is about: the header `activeprojectid`, else the one the caller's roles name
+ * (docs/background/emf.md#project-of-a-call). Without roles (a site that asks for no tokens) it is the site's own.
  */
 export function decideProject(
   active: string | undefined,

@@ -63,7 +63,10 @@ export function addWorkflowService(server: Server, parts: WorkflowServiceParts):
     reading: (thrown) => backendFailure('error getting workflow', thrown, parts.onDefect),
     writing: (thrown) => backendFailure('error writing report status', thrown, parts.onDefect),
   };
-  /** tink-server has one answer to everything, update conflicts included (tinkerbell.md 1.2). */
+  /**
+   * tink-server has one answer to everything, update conflicts included
+   * (docs/background/tinkerbell.md#legacy-server).
+   */
   const legacyFailure = (thrown: unknown) => {
     if (!parts.isStrict) return toRefusal(thrown, parts.onDefect);
     parts.onDefect(thrown);

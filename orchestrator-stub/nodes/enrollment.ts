@@ -38,7 +38,10 @@ export type NotEnrolled = 'off' | 'disabled-for-host' | 'no-rule' | 'has-workflo
 
 const ID_CHARACTERS = 63;
 
-/** Today's Tinkerbell: agents tell their attributes with every question, and may get a workflow by rule (tinkerbell.md 7). */
+/**
+ * Today's Tinkerbell: agents tell their attributes with every question, and may get a workflow by rule
+ * (docs/background/tinkerbell.md#enrollment).
+ */
 export class Enrollment {
   readonly #options: EnrollmentOptions;
   /** What each host's agent said last: the same again is not written again. */

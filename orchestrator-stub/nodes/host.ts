@@ -49,7 +49,10 @@ export function status(text: string, indicator: Indicator, now: Date): Status {
   return { text, indicator, at: now.toISOString() };
 }
 
-/** A UUID as we store and compare it. Registration forms give upper case, dmidecode prints lower (emf.md 12.2, trap 17). */
+/**
+ * A UUID as we store and compare it. Registration forms give upper case, dmidecode prints lower
+ * (docs/background/emf.md#compatibility-traps, trap 17).
+ */
 export function normalizeUuid(uuid: string): string {
   return uuid.trim().toLowerCase();
 }

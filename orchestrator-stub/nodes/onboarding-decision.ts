@@ -37,7 +37,7 @@ export interface OnboardingDecision {
   isStreamKept: boolean;
 }
 
-/** EMF's onboarding algorithm (emf.md 1.3) as a pure function. */
+/** EMF's onboarding algorithm (docs/background/emf.md#onboarding-stream) as a pure function. */
 export function decideOnboarding(
   knock: Knock,
   find: (serial: string) => Candidates,

@@ -63,7 +63,10 @@ export class Onboarding {
     this.#options.provisioning.advance(host.id);
   }
 
-  /** The interactive call (emf.md 1.7). Returns the host, and whether it was unknown before. */
+  /**
+   * The interactive call (docs/background/emf.md#interactive-onboarding). Returns the host, and whether it was
+   * unknown before.
+   */
   createNode(knock: Knock, origin: string): { host: Host; isNew: boolean } {
     const { database, hosts, nodes, now, projectId } = this.#options;
     const serial = findFault(knock, 'HwData')?.field === 'Serialnum' ? NO_SERIAL : knock.serial;

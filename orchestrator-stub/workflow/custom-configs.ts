@@ -12,7 +12,10 @@ export interface PackedConfigs {
   splitCommand: string;
 }
 
-/** Custom configs travel in one file, one after another with this between them (emf.md 5.2). */
+/**
+ * Custom configs travel in one file, one after another with this between them
+ * (docs/background/emf.md#microvisor-template).
+ */
 const UNIT_SEPARATOR = '\x1f';
 const FOLDER = '/etc/cloud/cloud.cfg.d';
 const FILES_SCRIPT = '/etc/cloud/write-files.sh';

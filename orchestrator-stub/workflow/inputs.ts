@@ -30,7 +30,10 @@ export interface WorkflowInputs {
 const DEFAULT_INSTALLER = '#!/bin/sh\ntouch /home/postinstall/Setup/.base_pkg_install_done\n';
 const COMPRESSED_SUFFIX = /\.(gz|bz2|bzip2|xz|zs|zst)(\?|#|$)/;
 
-/** Everything a workflow template may refer to, under the names of emf.md 5.1. All values are texts. */
+/**
+ * Everything a workflow template may refer to, under the names of docs/background/emf.md#template-inputs. All
+ * values are texts.
+ */
 export function templateData(inputs: WorkflowInputs): { [key: string]: Value } {
   const { host, profile, settings, inventory, client } = inputs;
   const image = (name: string) => `${settings.actionRegistry}/${name}:${settings.actionVersion}`;
@@ -96,7 +99,10 @@ export function templateData(inputs: WorkflowInputs): { [key: string]: Value } {
   };
 }
 
-/** A path is on the release file server, which the node reaches through its local front (emf.md 5.1, 8.3). */
+/**
+ * A path is on the release file server, which the node reaches through its local front
+ * (docs/background/emf.md#template-inputs, docs/background/emf.md#local-addresses).
+ */
 function imageUrl(profile: Profile): string {
   if (profile.osType === 'MUTABLE' || /^[a-z][a-z0-9+.-]*:\/\//i.test(profile.imageUrl))
     return profile.imageUrl;

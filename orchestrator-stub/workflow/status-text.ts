@@ -1,7 +1,7 @@
 import type { Indicator } from '../nodes/host.ts';
 import { currentIndex, type WorkflowDefinition, type WorkflowProgress } from './workflow.ts';
 
-/** What EMF's user interface says while an action runs (emf.md 1.8). */
+/** What EMF's user interface says while an action runs (docs/background/emf.md#status-texts). */
 const DETAILS: Record<string, string> = {
   'erase-non-removable-disk': 'Erasing data from all non-removable disks',
   'secure-boot-status-flag-read': 'Verifying Secure Boot settings',

@@ -5,7 +5,10 @@ import { parseVariables } from '../../actions/contract/parameters.ts';
 import { performAction } from '../../actions/process/run-in-child.ts';
 import { disk } from './disks/disk-fixture.ts';
 
-/** The variables of the reference actions with values that are right for them (tinkerbell.md 4, emf.md 4). */
+/**
+ * The variables of the reference actions with values that are right for them
+ * (docs/background/tinkerbell.md#actions-of-tinkerbell, docs/background/emf.md#actions).
+ */
 const REFERENCE: Record<string, Record<string, readonly string[]>> = {
   'quay.io/tinkerbell/actions/image2disk:latest': {
     IMG_URL: ['http://h/x.raw.gz', 'https://h:8443/x?sig=1'],

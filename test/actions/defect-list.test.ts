@@ -11,7 +11,8 @@ const FAULTS = 'actions/image-writer/formats-and-faults.integration.test.ts';
 
 /** What the reference does wrong with disks and boot entries, and the test that it would fail: file below test/ and part of its title. */
 const DEFECTS: readonly (readonly [what: string, file: string, title: string])[] = [
-  // The installer of EMT-S, by the numbers of the analysis. 8 to 14, 19 and 20 are about its config file and its network.
+  // The installer of EMT-S, by the numbers of docs/background/k3s.md#defects-of-the-emt-s-installer. 8 to 14, 19
+  // and 20 are about its config file and its network.
   ['1 no disk: the target becomes /dev/', UNIT, 'defect 1:'],
   ['2 several disks: no filter by bus', UNIT, 'defect 2:'],
   ['3 eMMC, virtio, SAS and RAID are never candidates', UNIT, 'defect 3:'],

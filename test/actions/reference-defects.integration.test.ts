@@ -15,7 +15,11 @@ import { makeDiskImage } from './image-writer/test-image.ts';
 import { type LoopDisk, loopDisk } from './loop-disk.ts';
 import { testRegistry } from './registry/test-registry.ts';
 
-/** What image2disk of Tinkerbell and of EMF do wrong when they write (tinkerbell.md 4, emf.md 4.3, 4.4), each as a test they would fail. */
+/**
+ * What image2disk of Tinkerbell and of EMF do wrong when they write
+ * (docs/background/tinkerbell.md#faults-of-the-actions, docs/background/emf.md#writing-an-image,
+ * docs/background/emf.md#writing-a-qcow2-image), each as a test they would fail.
+ */
 const MIB = 2 ** 20;
 const RAW = makeDiskImage(12 * MIB, 5);
 const GZ = gzipSync(RAW);

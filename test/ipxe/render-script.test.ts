@@ -7,7 +7,7 @@ const settings = {
   grpcAuthority: '127.0.0.1:42113',
 };
 
-/** emf.md 6.3: the order real Micro-OS scripts and people rely on. */
+/** docs/background/emf.md#kernel-command-line: the order real Micro-OS scripts and people rely on. */
 const EMF_ORDER = [
   'root=tmpfs rootflags=mode=0755 rd.skipfsck noresume quiet splash modules-load=nbd modprobe.blacklist=iwlwifi',
   'tink_worker_image= grpc_authority= tinkerbell_tls= worker_id= IP= http_proxy= https_proxy= no_proxy=',

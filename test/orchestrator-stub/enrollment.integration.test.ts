@@ -51,7 +51,7 @@ describe('AgentAttributes', () => {
   });
 });
 
-describe('GetAction with auto enrollment (tinkerbell.md 1.4, 7)', () => {
+describe('GetAction with auto enrollment (docs/background/tinkerbell.md#getaction, docs/background/tinkerbell.md#enrollment)', () => {
   test('row: enrollment off → NOT_FOUND «no Workflows found»', async () => {
     await site({ enrollmentRules: [acmeRule] });
     expect(await failure(getAction())).toEqual({ code: status.NOT_FOUND, details: 'no Workflows found' });

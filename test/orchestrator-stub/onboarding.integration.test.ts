@@ -183,7 +183,7 @@ test('a site may let in everyone who knocks', async () => {
   await strict.api('PATCH', '/api/v1/site', { json: { acceptUnregistered: false } });
 });
 
-describe('the interactive call (emf.md 1.7)', () => {
+describe('the interactive call (docs/background/emf.md#interactive-onboarding)', () => {
   const createNodes = (stub: RunningStub, headers: Record<string, string>, change = {}) =>
     callUnary(
       stub.client(),

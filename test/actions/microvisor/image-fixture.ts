@@ -10,7 +10,7 @@ export const part = (number: number, start: number, size: number, partLabel: str
   partLabel,
 });
 
-/** The Edge Microvisor image of 2025: 2 GiB, as standalone-and-k3s.md 6.1 gives it. */
+/** The Edge Microvisor image of 2025: 2 GiB, as docs/background/k3s.md#partitions-of-the-image gives it. */
 export const microvisorImage = [
   part(1, 1, 299, 'esp'),
   part(2, 300, 1236, 'rootfs'),

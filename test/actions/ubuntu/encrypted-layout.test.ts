@@ -44,7 +44,7 @@ const names = ({ partitions }: ReturnType<typeof plan>) =>
   partitions.map(({ number, partLabel }) => `${number} ${partLabel ?? '-'}`);
 const gib = ({ sizeBytes }: { sizeBytes: number }) => Math.round(sizeBytes / GIB);
 
-describe('the layout of an encrypted mutable system (emf.md 4.8)', () => {
+describe('the layout of an encrypted mutable system (docs/background/emf.md#disk-layouts)', () => {
   it('22.04 gets a partition for /boot', () => {
     const layout = plan({ lvmGigabytes: 10 });
     expect(names(layout)).toEqual([

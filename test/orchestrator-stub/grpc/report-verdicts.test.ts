@@ -55,7 +55,7 @@ const withProgress = (base: StoredWorkflow, change: Partial<StoredWorkflow['prog
   progress: { ...base.progress, ...change },
 });
 
-describe('legacy reports (emf.md 3.2, tinkerbell.md 1.2)', () => {
+describe('legacy reports (docs/background/emf.md#workflow-server, docs/background/tinkerbell.md#legacy-server)', () => {
   const judge = (
     fields: Partial<{
       workflowId: string;
@@ -166,7 +166,7 @@ describe('legacy contexts', () => {
   });
 });
 
-describe('what a current agent gets (tinkerbell.md 1.4)', () => {
+describe('what a current agent gets (docs/background/tinkerbell.md#getaction)', () => {
   test('row: GetAction with work → the next action, again while it is pending or running', () => {
     const next = nextActionFor('mac-1', [workflow(1)], false);
     expect(next).toMatchObject({

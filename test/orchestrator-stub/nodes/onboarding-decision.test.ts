@@ -39,7 +39,7 @@ function decide(
 
 const both = (change: Partial<Host> = {}) => ({ byUuid: host(change), bySerial: host(change) });
 
-describe('the response table of the onboarding stream (emf.md 1.3)', () => {
+describe('the response table of the onboarding stream (docs/background/emf.md#onboarding-stream)', () => {
   test('row: not found → 5 «Device not found», the stream stays open', () => {
     expect(decide({})).toEqual({
       code: 5,

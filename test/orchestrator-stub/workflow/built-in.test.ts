@@ -54,7 +54,7 @@ const env = (definition: ReturnType<typeof workflow>, action: string) =>
     }),
   );
 
-describe('microvisor (emf.md 5.2)', () => {
+describe('microvisor (docs/background/emf.md#microvisor-template)', () => {
   test('has EMF’s eight actions with their timeouts', () => {
     const definition = workflow('microvisor', { osType: 'IMMUTABLE' });
     expect(definition.globalTimeout).toBe(9800);
@@ -127,7 +127,7 @@ describe('microvisor (emf.md 5.2)', () => {
   });
 });
 
-describe('ubuntu (emf.md 5.3)', () => {
+describe('ubuntu (docs/background/emf.md#ubuntu-template)', () => {
   const PLAIN = [
     ['secure-boot-status-flag-read', 560],
     ['erase-non-removable-disk', 560],

@@ -12,7 +12,7 @@ import {
 import { type ServiceHandlers, serviceDefinition } from '../../../protocol/grpc-service.ts';
 import { unauthenticated } from './tink-legacy-server.ts';
 
-/** Behaves like today's Tinkerbell (tinkerbell.md 1.4): one workflow, faults on demand. */
+/** Behaves like today's Tinkerbell (docs/background/tinkerbell.md#getaction): one workflow, faults on demand. */
 export class TinkCurrentServer {
   readonly agentId: string;
   actions: MessageInitShape<typeof ActionResponseSchema>[];

@@ -11,7 +11,10 @@ import {
 } from '../../../protocol/generated/tink-legacy_pb.js';
 import { type ServiceHandlers, serviceDefinition } from '../../../protocol/grpc-service.ts';
 
-/** Behaves like tink-server v0.10.0 (emf.md 3.2): one workflow, kept in memory, with faults on demand. */
+/**
+ * Behaves like tink-server v0.10.0 (docs/background/emf.md#workflow-server): one workflow, kept in memory, with
+ * faults on demand.
+ */
 export class TinkLegacyServer {
   readonly workerId: string;
   workflowId = 'workflow-4c4c4544';
