@@ -7,7 +7,7 @@ const COMMANDS: Record<string, { summary: string; start: (args: string[]) => Pro
     summary: 'run one action, by hand or as a workflow would',
     start: async (args) => {
       (await import('./connection/trust.ts')).trustSiteByDefault();
-      return (await import('../actions/process/child-command.ts')).actionCommand(
+      return (await import('../actions/process/child-command.ts')).childCommand(
         args,
         (await import('./machine.ts')).machine,
       );

@@ -2,7 +2,7 @@ import { parseKernelArguments } from '../system/kernel-arguments.ts';
 import { machineFiles } from '../system/machine-files.ts';
 import { loadConfig } from './config/load-config.ts';
 import { takeInventory } from './inventory/take-inventory.ts';
-import { runAgent } from './run.ts';
+import { runAgent } from './run-agent.ts';
 
 /** `kindling-agent run`: the agent proper, on a machine whose network is up. */
 export async function runCommand(args: string[]): Promise<number> {

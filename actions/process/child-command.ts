@@ -11,7 +11,7 @@ import type { ContainerRequest } from '../foreign/runtime-spec.ts';
 import { handOver } from './hand-over.ts';
 import { releaseLeftovers } from './resources/ledger.ts';
 import { openLedger, releaseAbandoned } from './resources/run-ledger.ts';
-import { performAction } from './run-in-child.ts';
+import { runInChild } from './run-in-child.ts';
 
 interface Invocation {
   variables: Record<string, string>;
@@ -20,8 +20,11 @@ interface Invocation {
   container?: ContainerRequest;
 }
 
-/** `kindling-agent action <name> [--set K=V]… [--dry-run] [--help] [-- arguments]`: one action, by hand or as the agent's child. */
-export async function actionCommand(args: string[], machine: Machine): Promise<number> {
+/**
+ * `kindling-agent action <name> [--set K=V]… [--dry-run] [--help] [-- arguments]`: one action, by hand or in the child process that
+ * `startChild` starts.
+ */
+export async function childCommand(args: string[], machine: Machine): Promise<number> {
   const { values, positionals } = parseCommandLine(args);
   const [name, ...actionArgs] = positionals;
   if (name === undefined) {
@@ -53,7 +56,7 @@ export async function actionCommand(args: string[], machine: Machine): Promise<n
     );
   }
   try {
-    const result = await performAction({
+    const result = await runInChild({
       action: name,
       ...invocation,
       machine,

@@ -9,7 +9,7 @@ import type { ContainerRequest } from '../foreign/runtime-spec.ts';
 import { isWaitdaemon, takeOffWaitdaemon } from '../waitdaemon/waitdaemon.ts';
 import { Resources } from './resources/resources.ts';
 
-export interface PerformRequest {
+export interface RunInChildRequest {
   /** Name or image of the action. */
   action: string;
   variables: Record<string, string>;
@@ -24,8 +24,8 @@ export interface PerformRequest {
   ledgerPath?: string;
 }
 
-/** Runs one action in this process: checks its variables, runs it, gives back what it took, reports the outcome as events. */
-export async function performAction(request: PerformRequest): Promise<ActionResult> {
+/** In the child: checks the action’s variables, runs it, gives back what it took, reports the outcome as events. */
+export async function runInChild(request: RunInChildRequest): Promise<ActionResult> {
   const { emit } = request;
   try {
     const { image, variables, args } = takeOffWaitdaemon({

@@ -12,7 +12,7 @@ import { endProcessesOf } from './process-tree.ts';
 import { releaseLeftovers } from './resources/ledger.ts';
 import { openLedger, releaseAbandoned } from './resources/run-ledger.ts';
 
-export interface RunActionContext {
+export interface StartChildOptions {
   signal?: AbortSignal;
   timeoutMs?: number;
   /** Arguments of the action (the workflow's `command`), if it takes any. */
@@ -46,13 +46,14 @@ export type ActionOutcome =
   | { status: 'failed' | 'timeout' | 'cancelled'; error: ErrorReport; durationMs: number };
 
 /**
- * Runs one action as a child process: a timeout can end it, its memory is its own. Variables travel over standard input, so secrets
- * show up neither in the process list nor in an environment that programs inherit. An action that dies is cleaned up after.
+ * In the agent's process: runs one action as a child process and waits for its end. The child begins in `childCommand` and runs the
+ * action in `runInChild`; a timeout can end it, its memory is its own. Variables travel over standard input, so secrets show up
+ * neither in the process list nor in an environment that programs inherit. An action that dies is cleaned up after.
  */
-export async function runAction(
+export async function startChild(
   image: string,
   variables: Record<string, string>,
-  context: RunActionContext = {},
+  context: StartChildOptions = {},
 ): Promise<ActionOutcome> {
   const startedAt = performance.now();
   const durationMs = () => Math.round(performance.now() - startedAt);
@@ -121,7 +122,7 @@ function agentCommand(): string[] {
 }
 
 /** First SIGTERM, which the action answers by giving back what it took; after the grace period the whole tree is killed. */
-function stopOnSignals(child: ChildProcess, id: string, context: RunActionContext) {
+function stopOnSignals(child: ChildProcess, id: string, context: StartChildOptions) {
   let reason: 'timeout' | 'cancelled' | undefined;
   let killing: Promise<unknown> | undefined;
   let killTimer: NodeJS.Timeout | undefined;

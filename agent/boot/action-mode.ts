@@ -1,5 +1,5 @@
 import { requireAction } from '../../actions/catalog.ts';
-import { runAction } from '../../actions/process/start-child.ts';
+import { startChild } from '../../actions/process/start-child.ts';
 import { ERROR_CODES, type ErrorCode } from '../../protocol/error-codes.ts';
 import type { KernelArguments } from '../../system/kernel-arguments.ts';
 import type { Consoles } from './console/consoles.ts';
@@ -29,7 +29,7 @@ export async function runOneAction(
 ): Promise<void> {
   view.line('action', `running ${name}`);
   let lastProgress = '';
-  const outcome = await runAction(name, actionVariables(args), {
+  const outcome = await startChild(name, actionVariables(args), {
     onOutput: (_stream, line) => view.line('action', line),
     onEvent: (event) => {
       if (event.type === 'log') view.line('action', event.message);

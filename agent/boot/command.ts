@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { releaseAbandoned } from '../../actions/process/resources/run-ledger.ts';
-import { runAction } from '../../actions/process/start-child.ts';
+import { startChild } from '../../actions/process/start-child.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Identity } from '../../protocol/identity.ts';
 import { type KernelArguments, parseKernelArguments } from '../../system/kernel-arguments.ts';
@@ -15,7 +15,7 @@ import { describeInventory } from '../inventory/describe.ts';
 import { driverless, readPciDevices } from '../inventory/pci.ts';
 import { takeInventory } from '../inventory/take-inventory.ts';
 import { machine } from '../machine.ts';
-import { runAgent } from '../run.ts';
+import { runAgent } from '../run-agent.ts';
 import { agentBuild } from '../version.ts';
 import { checkAction, runOneAction } from './action-mode.ts';
 import { setClockFromMachine, setClockFromNetwork, systemClock } from './clock/set-clock.ts';
@@ -116,7 +116,7 @@ async function bringUpAndRun(boot: Boot, signal: AbortSignal): Promise<void> {
       signal,
       machine,
       run,
-      runAction,
+      startChild,
     });
     await consoles.flush();
     return leave(after, run);

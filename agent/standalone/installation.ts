@@ -6,7 +6,7 @@ import type { Run } from '../../system/run.ts';
 import type { Consoles } from '../boot/console/consoles.ts';
 import type { View } from '../boot/console/view.ts';
 import type { Stick } from './medium.ts';
-import type { RunAction } from './run-step.ts';
+import type { StartChild } from './run-step.ts';
 import type { StickFolder } from './stick-folder.ts';
 
 /** What an installation from a stick needs of the machine it runs on. */
@@ -18,7 +18,7 @@ export interface StickContext {
   signal: AbortSignal;
   machine: Machine;
   run: Run;
-  runAction: RunAction;
+  startChild: StartChild;
 }
 
 /** The same, once the stick is found and has an entry for this machine. */

@@ -1,28 +1,28 @@
-import type { ActionOutcome, RunActionContext } from '../../actions/process/start-child.ts';
+import type { ActionOutcome, StartChildOptions } from '../../actions/process/start-child.ts';
 import { type ErrorReport, KindlingError } from '../../protocol/error.ts';
 import { ERROR_CODES, type ErrorCode } from '../../protocol/error-codes.ts';
 
-export type RunAction = (
+export type StartChild = (
   image: string,
   variables: Record<string, string>,
-  context?: RunActionContext,
+  context?: StartChildOptions,
 ) => Promise<ActionOutcome>;
 
 export interface StepContext {
-  runAction: RunAction;
+  startChild: StartChild;
   say: (text: string) => void;
   signal: AbortSignal;
 }
 
 /** Runs one action as a workflow would; a failed one ends the installation with its own code. */
 export async function runStep(
-  { runAction, say, signal }: StepContext,
+  { startChild, say, signal }: StepContext,
   action: string,
   variables: Record<string, string>,
-  options: Pick<RunActionContext, 'isDryRun'> = {},
+  options: Pick<StartChildOptions, 'isDryRun'> = {},
 ): Promise<Record<string, unknown>> {
   let lastProgress = '';
-  const outcome = await runAction(action, variables, {
+  const outcome = await startChild(action, variables, {
     signal,
     ...options,
     onEvent: (event) => {

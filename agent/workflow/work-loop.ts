@@ -3,7 +3,7 @@ import { pause } from '../../system/wait.ts';
 import { retryUntilItWorks } from '../connection/retry.ts';
 import { areCredentialsGone } from '../credentials/credentials.ts';
 import type { AnyDialect } from './any-dialect.ts';
-import { type ActionSurroundings, performAction, runAfterReport } from './perform-action.ts';
+import { type ActionSurroundings, carryOut, runAfterReport } from './carry-out.ts';
 
 export interface WorkLoopOptions extends Omit<ActionSurroundings, 'server'> {
   server: AnyDialect;
@@ -24,8 +24,8 @@ export async function workUntilHandOver(options: WorkLoopOptions): Promise<HandO
   let last: string | undefined;
   let hasSucceeded = false;
   const left = options.journal.pendingWork();
-  const performedBefore = left && (await runAfterReport(left, options));
-  if (performedBefore?.handOver) return performedBefore.handOver;
+  const carriedOutBefore = left && (await runAfterReport(left, options));
+  if (carriedOutBefore?.handOver) return carriedOutBefore.handOver;
   for (;;) {
     const work = await retryUntilItWorks(
       async () => {
@@ -49,10 +49,10 @@ export async function workUntilHandOver(options: WorkLoopOptions): Promise<HandO
       const action = JSON.stringify([work.workflowId, work.taskId, work.actionId]);
       if (action === last) await pauseBetweenAsks();
       last = action;
-      const performed = await performAction(work, options);
-      if (performed) actionsDone += 1;
-      hasSucceeded = performed?.state === 'success';
-      if (performed?.handOver && performed.state === 'success') return performed.handOver;
+      const carriedOut = await carryOut(work, options);
+      if (carriedOut) actionsDone += 1;
+      hasSucceeded = carriedOut?.state === 'success';
+      if (carriedOut?.handOver && carriedOut.state === 'success') return carriedOut.handOver;
       continue;
     }
     if (hasSucceeded && options.whenDone) return options.whenDone;

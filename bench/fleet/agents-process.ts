@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { resolveConfig } from '../../agent/config/resolve-config.ts';
-import { runAgent } from '../../agent/run.ts';
-import type { Executor } from '../../agent/workflow/execute-action.ts';
+import { runAgent } from '../../agent/run-agent.ts';
+import type { Executor } from '../../agent/workflow/executor.ts';
 import type { Inventory } from '../../protocol/inventory.ts';
 import { parseKernelArguments } from '../../system/kernel-arguments.ts';
 import { pause } from '../../system/wait.ts';

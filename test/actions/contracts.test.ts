@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { actionForImage, CATALOG } from '../../actions/catalog.ts';
 import type { Parameter } from '../../actions/contract/parameters.ts';
 import { parseVariables } from '../../actions/contract/parameters.ts';
-import { performAction } from '../../actions/process/run-in-child.ts';
+import { runInChild } from '../../actions/process/run-in-child.ts';
 import { disk } from './disks/disk-fixture.ts';
 
 /**
@@ -240,7 +240,7 @@ it.each(everyWrongValue.map(({ action, name, value }) => [action.name, name, val
       ),
     );
     const touched = () => Promise.reject(new Error('the machine was looked at'));
-    const thrown = await performAction({
+    const thrown = await runInChild({
       action: action.name,
       variables: { ...required, [name]: value },
       args: ['partition'],
@@ -278,7 +278,7 @@ describe('which disk is meant', () => {
           ? [[name, rightFor(parameter)]]
           : [],
     );
-    return performAction({
+    return runInChild({
       action: action.name,
       variables: { ...Object.fromEntries(required), ...variables },
       machine: {

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ENABLE_LINK } from '../../actions/first-boot-report/report-files.ts';
-import { runAction } from '../../actions/process/start-child.ts';
+import { startChild } from '../../actions/process/start-child.ts';
 import { ext4Disk, withMounted } from './loop-disk.ts';
 
 /** Long enough that its way to the disk can be interrupted. */
@@ -74,7 +74,7 @@ const isThere = (file: string) =>
   );
 
 describe.each(Object.entries(ACTIONS))('%s', (action, { variables, files, killedAt: moments }) => {
-  const act = (device: string) => runAction(action, { ...variables, DEST_DISK: device }, { stateDirectory });
+  const act = (device: string) => startChild(action, { ...variables, DEST_DISK: device }, { stateDirectory });
   const contentsOf = (device: string) =>
     withMounted(device, (root) => Promise.all(files.map((file) => readFile(path.join(root, file), 'utf8'))));
 

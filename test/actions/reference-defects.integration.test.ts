@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { performAction } from '../../actions/process/run-in-child.ts';
-import { runAction } from '../../actions/process/start-child.ts';
+import { runInChild } from '../../actions/process/run-in-child.ts';
+import { startChild } from '../../actions/process/start-child.ts';
 import { machine } from '../../agent/machine.ts';
 import type { ActionEvent } from '../../protocol/action-events.ts';
 import { collectPayload } from '../../standalone/usb/payload-files.ts';
@@ -43,7 +43,7 @@ afterEach(async () => {
 async function write(file: ServedFile, variables: Record<string, string> = {}, query = '') {
   server = await startImageServer({ '/disk': file });
   const events: ActionEvent[] = [];
-  const outcome = await runAction(
+  const outcome = await startChild(
     'image2disk',
     {
       IMG_URL: `${server.url}/disk${query}`,
@@ -161,7 +161,7 @@ describe('the installer stick', () => {
     const { image } = await collectPayload({ file: name }, folder, folder);
     expect(image).toMatchObject({ name: `image/${name}`, sha256: sha256(bytes) });
     server = await startImageServer({ [`/${image.name}`]: { bytes } });
-    const outcome = await runAction(
+    const outcome = await startChild(
       'image2disk',
       { IMG_URL: `${server.url}/${image.name}`, SHA256: image.sha256, DEST_DISK: disk.device },
       { stateDirectory: path.join(folder, 'state') },
@@ -181,7 +181,7 @@ describe('EMF’s wipe', () => {
         .filter(({ path: device }) => devices.includes(device))
         .map((each) => ({ ...each, kind: 'disk' as const, serial: each.name }));
     const stages: string[] = [];
-    await performAction({
+    await runInChild({
       action: 'erase_non_removable_disks',
       variables: { ERASE_METHOD: 'overwrite' },
       machine: { ...machine, listDisks },
@@ -198,7 +198,7 @@ describe('EMF’s wipe', () => {
 describe('oci2disk', () => {
   it('the layer is compressed as its bytes say, not as the tag ends', async () => {
     using registry = await testRegistry({ layers: [ZST] });
-    const outcome = await runAction(
+    const outcome = await startChild(
       'oci2disk',
       { IMG_URL: registry.image, DEST_DISK: disk.device },
       { stateDirectory: path.join(folder, 'state') },
@@ -211,7 +211,7 @@ describe('oci2disk', () => {
 
 describe('rootio', () => {
   it('what fails does not end with success', async () => {
-    const outcome = await runAction(
+    const outcome = await startChild(
       'rootio',
       { JSON_FILE: path.join(folder, randomBytes(4).toString('hex')), TEST: 'y' },
       { args: ['partition'], stateDirectory: path.join(folder, 'state') },
@@ -227,7 +227,7 @@ describe('rootio', () => {
     await writeFile(metadata, JSON.stringify({ metadata: { instance: { storage } } }));
     const peak = () => process.resourceUsage().maxRSS * 1024;
     const before = peak();
-    await performAction({
+    await runInChild({
       action: 'rootio',
       args: ['wipe'],
       variables: { JSON_FILE: metadata },

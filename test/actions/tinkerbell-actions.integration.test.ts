@@ -12,8 +12,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { downloadArchive } from '../../actions/archive2disk/archive2disk.ts';
 import { mountFilesystem } from '../../actions/mounts/mount.ts';
 import { Resources } from '../../actions/process/resources/resources.ts';
-import { performAction } from '../../actions/process/run-in-child.ts';
-import { runAction } from '../../actions/process/start-child.ts';
+import { runInChild } from '../../actions/process/run-in-child.ts';
+import { startChild } from '../../actions/process/start-child.ts';
 import { installKernel } from '../../actions/ubuntu/kernel.ts';
 import { machine } from '../../agent/machine.ts';
 import { run } from '../../system/run.ts';
@@ -49,7 +49,7 @@ async function serve(answer: (request: Buffer) => { status?: number; body?: Buff
 }
 
 const act = (action: string, variables: Record<string, string>, args: string[] = []) =>
-  runAction(action, variables, { args, stateDirectory: path.join(folder, 'state') });
+  startChild(action, variables, { args, stateDirectory: path.join(folder, 'state') });
 
 describe('archive2disk', () => {
   it('unpacks a checked archive with what it carries, and leaves nothing else', async () => {
@@ -117,7 +117,7 @@ describe('archive2disk, further', () => {
   });
 
   const perform = (variables: Record<string, string>) =>
-    performAction({
+    runInChild({
       action: 'archive2disk',
       variables: { DEST_DISK: disk.device, ...variables },
       machine,
@@ -164,7 +164,7 @@ describe('archive2disk, further', () => {
 });
 
 const stopped = (action: string, variables: Record<string, string>) =>
-  runAction(action, variables, {
+  startChild(action, variables, {
     stateDirectory: path.join(folder, 'state'),
     timeoutMs: 4_000,
     graceMs: 0, // no time to clean up: what it left is found in its ledger
@@ -272,7 +272,7 @@ describe('kexec, killed while the kernel is loaded', () => {
     const processEnvironment = { PATH: `${inside}/bin:${process.env['PATH']}`, TMPDIR: inside };
     const variables = { BLOCK_DEVICE: target.device, KERNEL_PATH: '/vmlinuz', CMD_LINE: 'quiet' };
     const context = { stateDirectory: path.join(folder, 'state'), processEnvironment };
-    const running = runAction('kexec', variables, { ...context });
+    const running = startChild('kexec', variables, { ...context });
     await expect.poll(() => readdir(inside), { timeout: 30_000 }).toContain('once');
     expect((await readdir(inside)).some((name) => name.startsWith('kindling-kexec-'))).toBe(true);
     const { stdout: pid } = await execa('pgrep', ['-P', String(process.pid), '-f', 'action kexec']);
@@ -281,7 +281,7 @@ describe('kexec, killed while the kernel is loaded', () => {
     expect((await readdir(inside)).sort()).toEqual(['bin', 'once']);
     expect(await readFile('/proc/mounts', 'utf8')).not.toContain(`${target.device} `);
 
-    expect(await runAction('kexec', variables, context)).toMatchObject({
+    expect(await startChild('kexec', variables, context)).toMatchObject({
       status: 'success',
       handOver: { kind: 'kexec' },
     });
@@ -389,7 +389,7 @@ describe('slurp', () => {
       emit: () => {},
     };
     const variables = { DEST_URL: 'http://h/', IMG_NAME: 'x', SOURCE_DISK: '/dev/disk/by-id/test-disk' };
-    const action = performAction({ ...request, action: 'slurp', variables, isDryRun: true });
+    const action = runInChild({ ...request, action: 'slurp', variables, isDryRun: true });
     await expect(action).resolves.toMatchObject({ summary: expect.stringContaining('as x.img') });
   });
 
@@ -455,7 +455,7 @@ describe('grub2disk', () => {
       machine: { ...machine, listDisks },
     };
     const variables = { GRUB_INSTALL_PATH: disk.device, GRUB_DISK: disk.device };
-    await expect(performAction({ ...request, action: 'grub2disk', variables })).rejects.toMatchObject({
+    await expect(runInChild({ ...request, action: 'grub2disk', variables })).rejects.toMatchObject({
       code: 'KND_DISK_REFUSED',
     });
   });
@@ -493,7 +493,7 @@ describe('oci2disk', () => {
     using registry = await testRegistry({ layers: [gzipSync(image)], password: 'hunter2', isBasic: true });
     const events: unknown[] = [];
     const run = (REGISTRY_PASSWORD: string) =>
-      runAction(
+      startChild(
         'oci2disk',
         { DEST_DISK: loop.device, IMG_URL: registry.image, REGISTRY_USERNAME: 'user', REGISTRY_PASSWORD },
         { stateDirectory: path.join(folder, 'state'), onEvent: (event) => events.push(event) },
@@ -511,7 +511,7 @@ describe('oci2disk', () => {
     const variables = { DEST_DISK: loop.device, IMG_URL: `https://${registry.image}`, KINDLING_DISK: '' };
     const insecure = { INSECURE_REGISTRIES: '', KINDLING_REGISTRY_MIRRORS: `https://${registry.host}` };
     const run = (SKIP_VERIFY: string) =>
-      runAction(
+      startChild(
         'oci2disk',
         { ...variables, SKIP_VERIFY, RETRY_ENABLED: 'false' },
         { stateDirectory: path.join(folder, 'state'), processEnvironment: insecure },
@@ -623,14 +623,14 @@ describe('kexec', () => {
       await writeFile(path.join(root, 'boot/other.cfg'), 'linux /boot/vmlinuz other\n');
     });
     const request = { machine, signal: new AbortController().signal, emit: () => {}, isDryRun: true };
-    const found = await performAction({
+    const found = await runInChild({
       ...request,
       action: 'kexec',
       variables: { BLOCK_DEVICE: disk.device },
     });
     expect(found.summary).toBe('would start /boot/vmlinuz with /boot/initrd and "root=/dev/x"');
     const kexec = (variables: Record<string, string>) =>
-      performAction({ ...request, action: 'kexec', variables: { BLOCK_DEVICE: disk.device, ...variables } });
+      runInChild({ ...request, action: 'kexec', variables: { BLOCK_DEVICE: disk.device, ...variables } });
     for (const [variables, summary] of [
       [{ KERNEL_PATH: 'boot/vmlinuz' }, 'boot/vmlinuz with no initramfs and "root=/dev/x"'],
       [{ CMD_LINE: 'quiet', FS_TYPE: 'ext4' }, '/boot/vmlinuz with /boot/initrd and "quiet"'],

@@ -1,7 +1,7 @@
 // A node in a process of its own, so that it can live in a network namespace: the real agent, and the real actions on one disk.
 // argv[2]: NodeSetup as JSON. Every line of its log on stdout.
 import { createServer } from 'node:http';
-import { createExecutor, type Executor } from '../../agent/workflow/execute-action.ts';
+import { createExecutor, type Executor } from '../../agent/workflow/executor.ts';
 import { removeFolder, startTestAgent } from '../wire/reference/test-agent.ts';
 
 export interface NodeSetup {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createExecutor } from '../../agent/workflow/execute-action.ts';
+import { createExecutor } from '../../agent/workflow/executor.ts';
 import { State } from '../../protocol/generated/tink-legacy_pb.js';
 import { busyboxLayer } from '../actions/foreign/busybox-layer.ts';
 import { loopDisk } from '../actions/loop-disk.ts';

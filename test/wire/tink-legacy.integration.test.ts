@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Executed } from '../../agent/workflow/execute-action.ts';
+import type { Executed } from '../../agent/workflow/executor.ts';
 import { State } from '../../protocol/generated/tink-legacy_pb.js';
 import { Agents, until } from './reference/agents.ts';
 import { type GrpcHost, startGrpcHost } from './reference/grpc-host.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { runAction } from '../../../actions/process/start-child.ts';
+import { startChild } from '../../../actions/process/start-child.ts';
 import { ext4Disk, type LoopDisk, withMounted } from '../loop-disk.ts';
 
 let disk: LoopDisk;
@@ -22,7 +22,7 @@ const SETTINGS = 'etc/cloud/cloud.cfg.d/99-kindling.cfg';
 
 async function act(variables: Record<string, string>) {
   const lines: string[] = [];
-  const outcome = await runAction(
+  const outcome = await startChild(
     'cloud-init',
     { DEST_DISK: disk.device, FS_TYPE: 'ext4', ...variables },
     {

@@ -4,7 +4,7 @@ import { execa } from 'execa';
 import { describe, expect, it } from 'vitest';
 import { eraseDisk } from '../../../actions/erase/erase-disk.ts';
 import { Resources } from '../../../actions/process/resources/resources.ts';
-import { performAction } from '../../../actions/process/run-in-child.ts';
+import { runInChild } from '../../../actions/process/run-in-child.ts';
 import { machine } from '../../../agent/machine.ts';
 import type { ActionEvent } from '../../../protocol/action-events.ts';
 import { isGenuine, type SignedCertificate } from '../../../protocol/erasure-certificate.ts';
@@ -146,7 +146,7 @@ describe('erase_non_removable_disks', () => {
       { ...(await asDisk(kept)), name: 'usb', path: '/dev/usb', bus: 'usb' as const },
     ];
     const events: ActionEvent[] = [];
-    const result = await performAction({
+    const result = await runInChild({
       action: 'erase_non_removable_disks',
       variables: { ERASE_KEEP: 'serial=DATA', ERASE_METHOD: 'zeroes' },
       machine: { listDisks: disks, secureBoot: async () => 'off' },
@@ -168,7 +168,7 @@ describe('erase_non_removable_disks', () => {
     disks: () => Promise<Disk[]>,
     emit: (event: ActionEvent) => void = () => {},
   ) =>
-    performAction({
+    runInChild({
       action: 'erase_non_removable_disks',
       variables,
       machine: { listDisks: disks, secureBoot: async () => 'off' },

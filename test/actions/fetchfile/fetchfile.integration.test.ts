@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fetchTo as fetchSilently } from '../../../actions/fetchfile/fetchfile.ts';
-import { type RunActionContext, runAction } from '../../../actions/process/start-child.ts';
+import { type StartChildOptions, startChild } from '../../../actions/process/start-child.ts';
 import { ext4Disk, type LoopDisk, withMounted } from '../loop-disk.ts';
 
 const CONTENTS = Buffer.alloc(3_000_000, 'program');
@@ -38,10 +38,10 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-function fetchTo(name: string, variables: Record<string, string> = {}, context: RunActionContext = {}) {
+function fetchTo(name: string, variables: Record<string, string> = {}, context: StartChildOptions = {}) {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/${name}`;
   const all = { URL: url, SHA256, DEST_DISK: disk.device, DEST_PATH: '/opt/bin/k3s', ...variables };
-  return runAction('fetchfile', all, { stateDirectory: path.join(folder, 'state'), ...context });
+  return startChild('fetchfile', all, { stateDirectory: path.join(folder, 'state'), ...context });
 }
 
 test('a file arrives whole, with its mode, in directories that are made', async () => {

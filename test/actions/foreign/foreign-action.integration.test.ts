@@ -5,7 +5,7 @@ import path from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { actionForImage } from '../../../actions/catalog.ts';
-import { type RunActionContext, runAction } from '../../../actions/process/start-child.ts';
+import { type StartChildOptions, startChild } from '../../../actions/process/start-child.ts';
 import type { ActionEvent } from '../../../protocol/action-events.ts';
 import { startConnectProxy } from '../../wire/reference/connect-proxy.ts';
 import { removeFolder, startTestAgent } from '../../wire/reference/test-agent.ts';
@@ -28,9 +28,9 @@ afterAll(async () => {
 
 const base: TestLayer = { 'removed-later': 'x', 'opaque/old': 'x' };
 
-async function runImage(image: string, variables: Record<string, string>, context: RunActionContext = {}) {
+async function runImage(image: string, variables: Record<string, string>, context: StartChildOptions = {}) {
   const lines: string[] = [];
-  const outcome = await runAction(image, variables, {
+  const outcome = await startChild(image, variables, {
     stateDirectory,
     ...context,
     onEvent: (event: ActionEvent) => {
@@ -130,8 +130,8 @@ describe('an image that is no action of ours', () => {
       [
         '--input-type=module',
         '-e',
-        `import { runAction } from ${JSON.stringify(path.resolve('actions/process/start-child.ts'))};
-         await runAction(${JSON.stringify(registry.image)}, {}, { stateDirectory: ${JSON.stringify(actions)} });`,
+        `import { startChild } from ${JSON.stringify(path.resolve('actions/process/start-child.ts'))};
+         await startChild(${JSON.stringify(registry.image)}, {}, { stateDirectory: ${JSON.stringify(actions)} });`,
       ],
       { reject: false, env: { TMPDIR: unpacked } },
     );

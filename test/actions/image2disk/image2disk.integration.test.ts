@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type WriteImageResult, writeImage } from '../../../actions/image-writer/index.ts';
-import { runAction } from '../../../actions/process/start-child.ts';
+import { startChild } from '../../../actions/process/start-child.ts';
 import { signManifest } from '../../../formats/image-manifest.ts';
 import { indexImage } from '../../../images/index-image.ts';
 import { imageSignatureText } from '../../../protocol/image-signature.ts';
@@ -60,7 +60,7 @@ afterAll(async () => {
 async function write(path: string, variables: Record<string, string> = {}, before?: Buffer) {
   if (before) await writeFile(disk.device, before);
   const requestsBefore = server.requests.length;
-  const outcome = await runAction(
+  const outcome = await startChild(
     'image2disk',
     { IMG_URL: `${server.url}${path}`, DEST_DISK: disk.device, RETRY_DURATION_MINUTES: '0', ...variables },
     { stateDirectory: join(folder, 'state') },
@@ -243,7 +243,7 @@ async function freePort(): Promise<number> {
 
 describe('under its other names', () => {
   const act = (action: string, path: string, variables: Record<string, string> = {}) =>
-    runAction(
+    startChild(
       action,
       { IMG_URL: `${server.url}${path}`, DEST_DISK: disk.device, ...variables },
       { stateDirectory: join(folder, 'state') },
@@ -263,7 +263,7 @@ describe('under its other names', () => {
     const given = { ...variables, ...('SHA256' in variables ? { SHA256: digest('sha256', bytes) } : {}) };
     for (const _ of [1, 2]) {
       await writeFile(disk.device, OLD);
-      const outcome = await runAction(
+      const outcome = await startChild(
         action,
         { IMG_URL: `${other.url}/image`, DEST_DISK: disk.device, ...given },
         { stateDirectory: join(folder, 'state') },

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { performAction } from '../../../actions/process/run-in-child.ts';
+import { runInChild } from '../../../actions/process/run-in-child.ts';
 import { disk } from '../disks/disk-fixture.ts';
 
 const ubuntu = disk({
@@ -19,7 +19,7 @@ const ubuntu = disk({
 });
 
 const run = (variables: Record<string, string>) =>
-  performAction({
+  runInChild({
     action: 'fde_dmv',
     variables,
     machine: { listDisks: async () => [ubuntu], secureBoot: async () => 'off' },

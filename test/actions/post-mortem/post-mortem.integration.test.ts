@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { execa } from 'execa';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runAction } from '../../../actions/process/start-child.ts';
+import { startChild } from '../../../actions/process/start-child.ts';
 import { ext4Disk, type LoopDisk, withMounted } from '../loop-disk.ts';
 
 let folder: string;
@@ -20,7 +20,7 @@ afterEach(async () => {
 
 /** Dry: on a machine with UEFI the crash dumps of this very machine must stay. */
 function examine(device: string) {
-  return runAction(
+  return startChild(
     'post-mortem',
     { DEST_DISK: device },
     { isDryRun: true, stateDirectory: path.join(folder, 'state') },

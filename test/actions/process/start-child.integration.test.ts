@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RunActionContext, runAction } from '../../../actions/process/start-child.ts';
+import { type StartChildOptions, startChild } from '../../../actions/process/start-child.ts';
 import type { ActionEvent } from '../../../protocol/action-events.ts';
 import { ext4Disk, type LoopDisk, loopDisk, withMounted } from '../loop-disk.ts';
 
@@ -28,8 +28,8 @@ async function pidsOf(pattern: string): Promise<number[]> {
   return stdout.split('\n').filter(Boolean).map(Number);
 }
 
-function act(action: string, variables: Record<string, string>, context: RunActionContext = {}) {
-  return runAction(action, variables, { stateDirectory, ...context });
+function act(action: string, variables: Record<string, string>, context: StartChildOptions = {}) {
+  return startChild(action, variables, { stateDirectory, ...context });
 }
 
 describe('writefile', () => {
@@ -239,7 +239,7 @@ describe('cexec', () => {
 
 describe('cexec, further', () => {
   const shell = { CHROOT: 'y', DEFAULT_INTERPRETER: '/bin/sh -c', FS_TYPE: 'ext4' };
-  const lend = (CMD_LINE: string, context: RunActionContext = {}) =>
+  const lend = (CMD_LINE: string, context: StartChildOptions = {}) =>
     act('cexec', { ...shell, BLOCK_DEVICE: disk.device, UPDATE_RESOLV_CONF: '1', CMD_LINE }, context);
   const etc = () => withMounted(disk.device, async (root) => (await readdir(path.join(root, 'etc'))).sort());
 
@@ -315,8 +315,8 @@ describe('an agent that is killed', () => {
       [
         '--input-type=module',
         '-e',
-        `import { runAction } from ${JSON.stringify(path.resolve('actions/process/start-child.ts'))};
-         await runAction('cexec', ${JSON.stringify(variables)}, { stateDirectory: ${JSON.stringify(stateDirectory)} });`,
+        `import { startChild } from ${JSON.stringify(path.resolve('actions/process/start-child.ts'))};
+         await startChild('cexec', ${JSON.stringify(variables)}, { stateDirectory: ${JSON.stringify(stateDirectory)} });`,
       ],
       { reject: false },
     );

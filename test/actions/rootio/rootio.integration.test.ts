@@ -6,8 +6,8 @@ import path from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BlockDevice } from '../../../actions/disks/block-device.ts';
-import { performAction } from '../../../actions/process/run-in-child.ts';
-import { runAction } from '../../../actions/process/start-child.ts';
+import { runInChild } from '../../../actions/process/run-in-child.ts';
+import { startChild } from '../../../actions/process/start-child.ts';
 import { machine } from '../../../agent/machine.ts';
 import { readPartitionTable } from '../../../formats/partition-table/read.ts';
 import { ext4Disk, loopDisk } from '../loop-disk.ts';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 const act = (action: string, variables: Record<string, string>, args: string[] = []) =>
-  runAction(action, variables, { args, stateDirectory: path.join(folder, 'state') });
+  startChild(action, variables, { args, stateDirectory: path.join(folder, 'state') });
 
 describe('rootio', () => {
   const metadata = async (
@@ -89,7 +89,7 @@ describe('rootio', () => {
       isDryRun: true,
     };
     await expect(
-      performAction({ ...request, action: 'rootio', variables, machine: { ...machine, listDisks } }),
+      runInChild({ ...request, action: 'rootio', variables, machine: { ...machine, listDisks } }),
     ).rejects.toMatchObject({ code: 'KND_DISK_REFUSED' });
   });
 
@@ -132,15 +132,15 @@ describe('rootio', () => {
     for (let failAt = 1; !isThrough; failAt++) {
       await using loop = await loopDisk(16 << 20);
       const common = { action: 'rootio', machine, signal: new AbortController().signal, emit: () => {} };
-      await performAction({ ...common, args: ['partition'], variables: await metadata(loop.device) });
+      await runInChild({ ...common, args: ['partition'], variables: await metadata(loop.device) });
       const request = {
         ...common,
         args: [command],
         variables: { ...(await metadata(loop.device, [], labels)), ...variables },
       };
-      isThrough = await withPowerCutAt(failAt, () => performAction(request));
+      isThrough = await withPowerCutAt(failAt, () => runInChild(request));
       if (failAt === 1) expect(isThrough).toBe(false);
-      await performAction(request);
+      await runInChild(request);
       await isAsItShould(loop.device);
     }
   });
@@ -242,7 +242,7 @@ describe('rootio', () => {
           each.path === loop.device ? { ...each, serial: asked === 1 ? 'PLANNED' : 'SWAPPED' } : each,
         );
       };
-      const acting = performAction({
+      const acting = runInChild({
         action: 'rootio',
         variables,
         args: [command],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { performAction } from '../../../actions/process/run-in-child.ts';
+import { runInChild } from '../../../actions/process/run-in-child.ts';
 import { secondsAfterReport, takeOffWaitdaemon } from '../../../actions/waitdaemon/waitdaemon.ts';
 
 const WAITDAEMON = 'ghcr.io/jacobweinstock/waitdaemon:v0.1.1';
@@ -46,7 +46,7 @@ describe('what is wrapped in waitdaemon', () => {
     for (const variables of [{}, { IMAGE: '' }]) {
       expect(secondsAfterReport(wrapped(variables))).toBeUndefined();
       const looked = () => Promise.reject(new Error('the machine was looked at'));
-      const performed = performAction({
+      const performed = runInChild({
         action: WAITDAEMON,
         variables,
         machine: { listDisks: looked, secureBoot: looked },

@@ -26,7 +26,7 @@ async function again(before: Partial<MachineStatus>, firmware: 'uefi' | 'bios' =
       inventory: { firmware: { kind: firmware } },
       stick: { bootPath: undefined },
       signal: new AbortController().signal,
-      runAction: async (action: string, variables: Record<string, string>) => {
+      startChild: async (action: string, variables: Record<string, string>) => {
         actions.push([action, variables]);
         return { status: 'success', summary: 'ok', durationMs: 1 };
       },

@@ -103,7 +103,7 @@ async function installWith(
     signal: new AbortController().signal,
     machine: { listDisks: async () => [medium, disk], secureBoot: async () => 'off' },
     run: async () => ({ stdout: '', stderr: '', exitCode: 0, durationMs: 0 }),
-    runAction: async (action, variables, { isDryRun = false } = {}): Promise<ActionOutcome> => {
+    startChild: async (action, variables, { isDryRun = false } = {}): Promise<ActionOutcome> => {
       const url = variables['IMG_URL'] ?? variables['URL'];
       const fetched = url === undefined ? {} : { fetched: await (await fetch(url)).text() };
       const canStart = readFileSync(target).toString('latin1', 0, 4) === 'boot';

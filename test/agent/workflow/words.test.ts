@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { formatSize, toAgentAttributes } from '../../../agent/workflow/attributes.ts';
 import { formatDuration } from '../../../agent/workflow/duration.ts';
-import { failureText } from '../../../agent/workflow/execute-action.ts';
+import { failureText } from '../../../agent/workflow/executor.ts';
 import { progressText } from '../../../agent/workflow/progress-reporter.ts';
 import { parseEnvironment } from '../../../agent/workflow/work.ts';
 import type { Inventory } from '../../../protocol/inventory.ts';

@@ -1,5 +1,5 @@
 import { actionForImage } from '../../actions/catalog.ts';
-import { type ActionOutcome, runAction } from '../../actions/process/start-child.ts';
+import { type ActionOutcome, startChild } from '../../actions/process/start-child.ts';
 import { secondsAfterReport, takeOffWaitdaemon } from '../../actions/waitdaemon/waitdaemon.ts';
 import type { HandOver, ProgressEvent } from '../../protocol/action-events.ts';
 import type { ErrorReport } from '../../protocol/error.ts';
@@ -41,7 +41,7 @@ export function createExecutor(
       actionForImage(takeOffWaitdaemon({ image, variables: environment, args: command }).image)
         ?.mayRunAgain ?? false,
     async execute(work, { log, onProgress, signal, isDryRun = false }) {
-      const outcome = await runAction(work.image, prepare(work.environment), {
+      const outcome = await startChild(work.image, prepare(work.environment), {
         args: work.command,
         isDryRun,
         container: {

@@ -27,7 +27,7 @@ import { AnyDialect } from './workflow/any-dialect.ts';
 import { toAgentAttributes } from './workflow/attributes.ts';
 import { WorkflowChannel } from './workflow/channel.ts';
 import { decideWorkflowEndpoint } from './workflow/decide-endpoint.ts';
-import { createExecutor, type Executor } from './workflow/execute-action.ts';
+import { createExecutor, type Executor } from './workflow/executor.ts';
 import { Journal } from './workflow/journal.ts';
 import { progressText } from './workflow/progress-reporter.ts';
 import { workUntilHandOver } from './workflow/work-loop.ts';

@@ -4,7 +4,7 @@ import { pause } from '../../system/wait.ts';
 import { type BackOff, retryUntilItWorks, type Waiting } from '../connection/retry.ts';
 import { areCredentialsGone } from '../credentials/credentials.ts';
 import type { Log } from '../report/log.ts';
-import { type Executed, type Executor, failureText } from './execute-action.ts';
+import { type Executed, type Executor, failureText } from './executor.ts';
 import { decideResume, type Journal, type Outcome } from './journal.ts';
 import { ProgressReporter } from './progress-reporter.ts';
 import type { ReportAnswer, StatusReport, Work } from './work.ts';
@@ -25,31 +25,31 @@ export interface ActionSurroundings {
   backOff: BackOff;
 }
 
-export interface Performed {
+export interface CarriedOut {
   state: Outcome['state'];
   handOver?: HandOver;
 }
 
-/** 1 decide  2 note and report the start  3 run  4 note and report the end. Every step survives a crash after it. */
-export async function performAction(work: Work, around: ActionSurroundings): Promise<Performed | undefined> {
+/** One action of a workflow: 1 decide  2 note and report the start  3 run  4 note and report the end. Every step survives a crash after it. */
+export async function carryOut(work: Work, around: ActionSurroundings): Promise<CarriedOut | undefined> {
   const { executor, journal } = around;
   const decision = decideResume(work, journal.find(work), executor.mayRunAgain(work));
   const log = around.log.child({ workflow: work.workflowId, action: work.name });
   if (decision.kind === 'report-again') {
     log.info('this action ended before; reporting it again');
     await reportEnd(work, decision.outcome, { ...around, log });
-    return performedAfter(decision.outcome, { ...around, log });
+    return carriedOutAfter(decision.outcome, { ...around, log });
   }
   if (decision.kind === 'interrupted') {
     const outcome = interrupted(work);
     journal.finished(work, outcome);
     await reportEnd(work, outcome, { ...around, log });
-    return performed(outcome);
+    return carriedOut(outcome);
   }
   return runAndReport(work, { ...around, log });
 }
 
-async function runAndReport(work: Work, around: ActionSurroundings): Promise<Performed | undefined> {
+async function runAndReport(work: Work, around: ActionSurroundings): Promise<CarriedOut | undefined> {
   const { executor, journal, server, signal } = around;
   const attempt = journal.started(work);
   const log = around.log.child({ attempt });
@@ -97,16 +97,16 @@ async function runAndReport(work: Work, around: ActionSurroundings): Promise<Per
   const level = outcome.state === 'success' ? 'info' : 'error';
   log[level]({ state: outcome.state, durationMs: outcome.stoppedAt - startedAt }, outcome.message);
   await reportEnd(work, outcome, { ...around, log });
-  return performedAfter(outcome, { ...around, log });
+  return carriedOutAfter(outcome, { ...around, log });
 }
 
-async function performedAfter(outcome: Outcome, around: ActionSurroundings): Promise<Performed> {
-  if (!outcome.afterwards || around.journal.find(outcome.afterwards)?.hasBegun) return performed(outcome);
+async function carriedOutAfter(outcome: Outcome, around: ActionSurroundings): Promise<CarriedOut> {
+  if (!outcome.afterwards || around.journal.find(outcome.afterwards)?.hasBegun) return carriedOut(outcome);
   return runAfterReport(outcome.afterwards, around);
 }
 
 /** The server knows of its success already: how it really ends is for the log. It may take the machine down, and is never begun twice. */
-export async function runAfterReport(work: Work, around: ActionSurroundings): Promise<Performed> {
+export async function runAfterReport(work: Work, around: ActionSurroundings): Promise<CarriedOut> {
   const { executor, journal, signal } = around;
   const log = around.log.child({ workflow: work.workflowId, action: work.name });
   await pause((executor.secondsAfterReport?.(work) ?? 0) * 1000, signal);
@@ -121,7 +121,7 @@ export async function runAfterReport(work: Work, around: ActionSurroundings): Pr
   return { state: 'success', ...(executed.handOver ? { handOver: executed.handOver } : {}) };
 }
 
-function performed({ state, handOver }: Outcome): Performed {
+function carriedOut({ state, handOver }: Outcome): CarriedOut {
   return { state, ...(handOver ? { handOver } : {}) };
 }
 
