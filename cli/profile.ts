@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { parse } from 'yaml';
 import type { Profile } from '../orchestrator-stub/nodes/profile.ts';
-import type { SiteSettings } from '../orchestrator-stub/site-settings.ts';
+import type { SiteSettings } from '../orchestrator-stub/settings/site-settings.ts';
 import { KindlingError } from '../protocol/error.ts';
 import { type ConnectionOptions, ServerConnection, withConnection } from './server-connection.ts';
 import { formatFields, formatTable } from './table.ts';

@@ -20,22 +20,22 @@ import { openTokenSigner } from './credentials/token-signer.ts';
 import { EventBus, type NetbootEvent } from './events/bus.ts';
 import { createGrpcServer } from './grpc/server.ts';
 import { createSiteHttpServer } from './http/site-server.ts';
-import { Enrollment } from './nodes/enrollment.ts';
+import { HostTable } from './nodes/host-table.ts';
 import { Neighbours } from './nodes/neighbours.ts';
 import { Nodes } from './nodes/nodes.ts';
 import { Onboarding } from './nodes/onboarding.ts';
 import type { Profile } from './nodes/profile.ts';
-import { Provisioning } from './nodes/provisioning.ts';
-import { Settings, type SiteSettings } from './site-settings.ts';
+import { Enrollment } from './provisioning/enrollment.ts';
+import { Provisioning } from './provisioning/provisioning.ts';
+import { Settings, type SiteSettings } from './settings/site-settings.ts';
 import { Database } from './store/database.ts';
 import { DocumentTable } from './store/document-table.ts';
-import { HostTable } from './store/host-table.ts';
 import { LogTable } from './store/log-table.ts';
 import { RecoveryKeyTable } from './store/recovery-key-table.ts';
-import { WorkflowTable } from './store/workflow-table.ts';
 import { startSyslogServer } from './syslog/syslog-server.ts';
 import type { Template } from './workflow/built-in.ts';
 import { Templates } from './workflow/templates.ts';
+import { WorkflowTable } from './workflow/workflow-table.ts';
 import { Workflows } from './workflow/workflows.ts';
 
 export interface StubOptions {
@@ -188,7 +188,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     hosts,
     nodes,
     credentials,
-    provisioning,
+    advance: (hostId) => provisioning.advance(hostId),
     settings: () => settings.get(),
     projectId,
     isStrict,

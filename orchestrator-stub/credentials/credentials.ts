@@ -1,5 +1,4 @@
 import { randomBytes, scryptSync, timingSafeEqual } from 'node:crypto';
-import type { Host } from '../nodes/host.ts';
 import type { Database } from '../store/database.ts';
 
 /** A node's client as Keycloak would keep it. */
@@ -7,6 +6,12 @@ export interface NodeClient {
   clientId: string;
   hostId: string;
   secret: string;
+}
+
+/** What a client's name is made of. */
+export interface ClientOwner {
+  id: string;
+  uuid: string | null;
 }
 
 /** Secrets of nodes and passwords of people. */
@@ -25,7 +30,7 @@ export class Credentials {
   }
 
   /** The client of a host; made at the first time, the same secret afterwards, as EMF does. */
-  issue(host: Host, now: Date): NodeClient {
+  issue(host: ClientOwner, now: Date): NodeClient {
     const clientId = `edgenode-${host.uuid ?? host.id}`;
     const existing = this.client(clientId);
     if (existing && existing.hostId === host.id) return existing;

@@ -6,8 +6,13 @@ import {
   type ActionStatusRequest,
   ActionStatusRequest_StateType as StateType,
 } from '../../protocol/generated/tink-current_pb.js';
-import type { StoredWorkflow } from '../store/workflow-table.ts';
-import { type ActionReport, currentIndex, environmentOf, isTerminal } from '../workflow/workflow.ts';
+import {
+  type ActionReport,
+  currentIndex,
+  environmentOf,
+  isTerminal,
+  type StoredWorkflow,
+} from '../workflow/workflow.ts';
 import type { ReportVerdict } from './legacy-answers.ts';
 import type { Refusal } from './refusal.ts';
 

@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import type { ActionResponse } from '../../protocol/generated/tink-current_pb.js';
-import type { AskingAgent, Enrollment, NotEnrolled } from '../nodes/enrollment.ts';
-import type { StoredWorkflow } from '../store/workflow-table.ts';
+import type { AskingAgent, Enrollment, NotEnrolled } from '../provisioning/enrollment.ts';
+import type { StoredWorkflow } from '../workflow/workflow.ts';
 import type { Workflows } from '../workflow/workflows.ts';
 import { nextActionFor } from './current-answers.ts';
 import { backendFailure, type Refusal, refusal } from './refusal.ts';

@@ -8,13 +8,13 @@ import {
   type WorkflowContext,
   WorkflowContextSchema,
 } from '../../protocol/generated/tink-legacy_pb.js';
-import type { StoredWorkflow } from '../store/workflow-table.ts';
 import {
   type ActionReport,
   type ActionState,
   currentIndex,
   environmentOf,
   isTerminal,
+  type StoredWorkflow,
 } from '../workflow/workflow.ts';
 import type { Refusal } from './refusal.ts';
 

@@ -29,7 +29,7 @@ import {
 import { methodDefinition } from '../../protocol/grpc-service.ts';
 import { dialectOfReport, type TinkDialect } from '../../protocol/tink-dialect.ts';
 import type { Caller } from '../credentials/access.ts';
-import type { StoredWorkflow } from '../store/workflow-table.ts';
+import type { StoredWorkflow } from '../workflow/workflow.ts';
 import { judgeCurrentReport } from './current-answers.ts';
 import { type GetActionParts, getAction } from './get-action.ts';
 import { actionList, contextsFor, judgeLegacyReport, type ReportVerdict } from './legacy-answers.ts';

@@ -6,7 +6,7 @@ import { KindlingError } from '../../protocol/error.ts';
 import type { Caller } from '../credentials/access.ts';
 import type { EventBus } from '../events/bus.ts';
 import { type Host, normalizeUuid } from '../nodes/host.ts';
-import type { HostTable } from '../store/host-table.ts';
+import type { HostTable } from '../nodes/host-table.ts';
 import { KEPT_LINES, type LogLine, type LogTable } from '../store/log-table.ts';
 import { type OtlpRecord, otlpProtobufToJson, readOtlpJson } from './otlp.ts';
 

@@ -2,9 +2,9 @@ import { KindlingError } from '../../protocol/error.ts';
 import type { Inventory } from '../../protocol/inventory.ts';
 import type { EventBus, NodeChange } from '../events/bus.ts';
 import type { Database } from '../store/database.ts';
-import type { HostTable } from '../store/host-table.ts';
 import { resourceId } from '../store/identifiers.ts';
 import { type Host, normalizeMac, normalizeUuid, swapUuidFields } from './host.ts';
+import type { HostTable } from './host-table.ts';
 import {
   allowOnboarding,
   correctHost,

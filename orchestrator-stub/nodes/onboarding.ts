@@ -1,10 +1,10 @@
 import { KindlingError } from '../../protocol/error.ts';
 import type { Credentials, NodeClient } from '../credentials/credentials.ts';
-import type { SiteSettings } from '../site-settings.ts';
+import type { SiteSettings } from '../settings/site-settings.ts';
 import type { Database } from '../store/database.ts';
-import type { HostTable } from '../store/host-table.ts';
 import { resourceId } from '../store/identifiers.ts';
 import { type Host, normalizeMac, normalizeUuid, status, swapUuidFields } from './host.ts';
+import type { HostTable } from './host-table.ts';
 import { awaitsFirstBoot, type Instance } from './instance.ts';
 import type { Nodes } from './nodes.ts';
 import {
@@ -14,7 +14,6 @@ import {
   RPC_CODE,
 } from './onboarding-decision.ts';
 import { findFault, type Knock } from './onboarding-request.ts';
-import type { Provisioning } from './provisioning.ts';
 import { NO_SERIAL, newHost } from './registration.ts';
 
 export interface OnboardingOptions {
@@ -22,7 +21,8 @@ export interface OnboardingOptions {
   hosts: HostTable;
   nodes: Nodes;
   credentials: Credentials;
-  provisioning: Provisioning;
+  /** What follows for a host that was let in, in the background as in EMF. */
+  advance: (hostId: string) => void;
   settings: () => SiteSettings;
   projectId: string;
   isStrict: boolean;
@@ -58,9 +58,9 @@ export class Onboarding {
     });
   }
 
-  /** What follows an ONBOARDED answer, in the background as in EMF. */
+  /** For the stream: once its ONBOARDED answer is on its way. */
   afterOnboarded(host: Host): void {
-    this.#options.provisioning.advance(host.id);
+    this.#options.advance(host.id);
   }
 
   /**
@@ -95,7 +95,7 @@ export class Onboarding {
       nodes.tell(host, 'onboarded');
       return { host, isNew };
     });
-    this.#options.provisioning.advance(result.host.id);
+    this.#options.advance(result.host.id);
     return result;
   }
 

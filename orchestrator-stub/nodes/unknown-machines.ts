@@ -1,5 +1,5 @@
 import { KindlingError } from '../../protocol/error.ts';
-import type { HostTable } from '../store/host-table.ts';
+import type { HostTable } from './host-table.ts';
 
 /** A machine that showed itself once and was never registered is forgotten after this, when the room is needed. */
 const FORGOTTEN_AFTER_MS = 30 * 24 * 3600 * 1000;

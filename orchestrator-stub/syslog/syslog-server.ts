@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { KindlingError } from '../../protocol/error.ts';
 import { parseSyslog, type SyslogMessage } from '../../protocol/syslog.ts';
 import type { EventBus } from '../events/bus.ts';
-import type { HostTable } from '../store/host-table.ts';
+import type { HostTable } from '../nodes/host-table.ts';
 import { KEPT_LINES, type LogLine, type LogTable } from '../store/log-table.ts';
 
 export interface SyslogParts {

@@ -55,6 +55,12 @@ export interface ActionProgress {
   consent?: string;
 }
 
+/** One workflow: what is to be done and how far it is. */
+export interface StoredWorkflow {
+  definition: WorkflowDefinition;
+  progress: WorkflowProgress;
+}
+
 /** What an agent says about one action. */
 export interface ActionReport {
   index: number;

@@ -1,7 +1,6 @@
 import { KindlingError } from '../../protocol/error.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { Database } from '../store/database.ts';
-import type { StoredWorkflow, WorkflowTable } from '../store/workflow-table.ts';
 import { WorkerIndex } from './worker-index.ts';
 import {
   type ActionReport,
@@ -15,9 +14,11 @@ import {
   nextDeadline,
   planToApprove,
   retry,
+  type StoredWorkflow,
   type WorkflowDefinition,
   type WorkflowProgress,
 } from './workflow.ts';
+import type { WorkflowTable } from './workflow-table.ts';
 
 export interface WorkflowsOptions {
   database: Database;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { HostTable } from '../../orchestrator-stub/nodes/host-table.ts';
 import { Database } from '../../orchestrator-stub/store/database.ts';
-import { HostTable } from '../../orchestrator-stub/store/host-table.ts';
 import { NODE, RunningStub } from './running-stub.ts';
 
 const ROOT = 'a'.repeat(64);

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { HostTable } from '../../orchestrator-stub/nodes/host-table.ts';
 import { type Stub, startStub } from '../../orchestrator-stub/serve.ts';
 import { Database } from '../../orchestrator-stub/store/database.ts';
-import { HostTable } from '../../orchestrator-stub/store/host-table.ts';
 
 let folder: string;
 let stub: Stub;

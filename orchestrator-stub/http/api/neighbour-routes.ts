@@ -2,8 +2,8 @@ import { BlockList, isIPv6 } from 'node:net';
 import { z } from 'zod';
 import { type ApiRoute, apiRoute } from '../../../net/server/route.ts';
 import { KindlingError } from '../../../protocol/error.ts';
+import type { HostTable } from '../../nodes/host-table.ts';
 import type { Neighbours } from '../../nodes/neighbours.ts';
-import type { HostTable } from '../../store/host-table.ts';
 
 export interface NeighbourRouteParts {
   hosts: HostTable;

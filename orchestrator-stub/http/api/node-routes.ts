@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { type ApiRoute, apiRoute } from '../../../net/server/route.ts';
 import type { Inventory } from '../../../protocol/inventory.ts';
 import type { Host } from '../../nodes/host.ts';
+import type { HostTable } from '../../nodes/host-table.ts';
 import type { Nodes } from '../../nodes/nodes.ts';
-import type { Provisioning } from '../../nodes/provisioning.ts';
-import type { HostTable } from '../../store/host-table.ts';
+import type { Provisioning } from '../../provisioning/provisioning.ts';
 import type { LogTable } from '../../store/log-table.ts';
 import type { Workflows } from '../../workflow/workflows.ts';
 import {

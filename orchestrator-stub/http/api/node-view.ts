@@ -1,8 +1,7 @@
 import type { Host } from '../../nodes/host.ts';
 import type { Instance } from '../../nodes/instance.ts';
 import { statusLine } from '../../nodes/status-line.ts';
-import type { StoredWorkflow } from '../../store/workflow-table.ts';
-import { currentIndex } from '../../workflow/workflow.ts';
+import { currentIndex, type StoredWorkflow } from '../../workflow/workflow.ts';
 import type { NodeView } from './node-schemas.ts';
 
 /** What the API shows of a host: its record, its instance and the workflow that is running, in one object. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type ApiRoute, apiRoute } from '../../../net/server/route.ts';
 import { KindlingError } from '../../../protocol/error.ts';
+import type { HostTable } from '../../nodes/host-table.ts';
 import type { Nodes } from '../../nodes/nodes.ts';
-import type { HostTable } from '../../store/host-table.ts';
 import type { RecoveryKeyTable } from '../../store/recovery-key-table.ts';
 
 export interface RecoveryKeyRouteParts {

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { type ApiRoute, apiRoute } from '../../../net/server/route.ts';
 import { KindlingError } from '../../../protocol/error.ts';
 import { type Profile, ProfileSchema } from '../../nodes/profile.ts';
-import type { Provisioning } from '../../nodes/provisioning.ts';
-import { type Settings, SiteSettingsSchema } from '../../site-settings.ts';
+import type { Provisioning } from '../../provisioning/provisioning.ts';
+import { type Settings, SiteSettingsSchema } from '../../settings/site-settings.ts';
 import type { DocumentTable } from '../../store/document-table.ts';
 
 export interface SiteRouteParts {

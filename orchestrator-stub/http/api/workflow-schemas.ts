@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { StoredWorkflow } from '../../store/workflow-table.ts';
-import { currentIndex, planToApprove } from '../../workflow/workflow.ts';
+import { currentIndex, planToApprove, type StoredWorkflow } from '../../workflow/workflow.ts';
 
 const ActionSchema = z
   .object({

@@ -3,8 +3,12 @@ import { status } from '@grpc/grpc-js';
 import { describe, expect, test } from 'vitest';
 import { judgeCurrentReport, nextActionFor } from '../../../orchestrator-stub/grpc/current-answers.ts';
 import { contextsFor, judgeLegacyReport } from '../../../orchestrator-stub/grpc/legacy-answers.ts';
-import type { StoredWorkflow } from '../../../orchestrator-stub/store/workflow-table.ts';
-import { applyReport, cancel, newProgress } from '../../../orchestrator-stub/workflow/workflow.ts';
+import {
+  applyReport,
+  cancel,
+  newProgress,
+  type StoredWorkflow,
+} from '../../../orchestrator-stub/workflow/workflow.ts';
 import {
   ActionStatusRequestSchema,
   ActionStatusRequest_StateType as Current,

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { createInstance } from '../../../orchestrator-stub/nodes/instance.ts';
 import { ProfileSchema } from '../../../orchestrator-stub/nodes/profile.ts';
 import { newHost } from '../../../orchestrator-stub/nodes/registration.ts';
-import { SiteSettingsSchema } from '../../../orchestrator-stub/site-settings.ts';
+import { templateData } from '../../../orchestrator-stub/provisioning/inputs.ts';
+import { SiteSettingsSchema } from '../../../orchestrator-stub/settings/site-settings.ts';
 import { builtInTemplates } from '../../../orchestrator-stub/workflow/built-in.ts';
 import { defineWorkflow } from '../../../orchestrator-stub/workflow/definition.ts';
-import { templateData } from '../../../orchestrator-stub/workflow/inputs.ts';
 
 const now = new Date('2026-11-16T03:00:00Z');
 const SB_FDE = 'SECURE_BOOT_AND_FULL_DISK_ENCRYPTION';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { announcePlan, planFor } from '../../../actions/disks/plan.ts';
 import { failureText } from '../../../agent/workflow/executor.ts';
-import { provisioningStatus } from '../../../orchestrator-stub/workflow/status-text.ts';
+import { provisioningStatus } from '../../../orchestrator-stub/provisioning/status-text.ts';
 import {
   applyReport,
   applyTimeouts,

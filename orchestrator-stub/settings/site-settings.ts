@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { EnrollmentRuleSchema } from './nodes/enrollment-rules.ts';
-import type { DocumentTable } from './store/document-table.ts';
+import type { DocumentTable } from '../store/document-table.ts';
+import { EnrollmentRuleSchema } from './enrollment-rules.ts';
 
 /** What holds for the whole site. EMF keeps the first three in its provider config. */
 export const SiteSettingsSchema = z

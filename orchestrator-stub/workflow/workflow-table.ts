@@ -1,10 +1,5 @@
-import type { WorkflowDefinition, WorkflowProgress } from '../workflow/workflow.ts';
-import type { Database } from './database.ts';
-
-export interface StoredWorkflow {
-  definition: WorkflowDefinition;
-  progress: WorkflowProgress;
-}
+import type { Database } from '../store/database.ts';
+import type { StoredWorkflow, WorkflowDefinition, WorkflowProgress } from './workflow.ts';
 
 interface Row {
   definition: string;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { matchRule } from '../../../orchestrator-stub/nodes/enrollment-rules.ts';
+import { matchRule } from '../../../orchestrator-stub/settings/enrollment-rules.ts';
 
 const rule = (name: string, when: Record<string, string[]> = {}) => ({ name, template: name, when });
 const machine = {

@@ -4,12 +4,12 @@ import type { NodeClient } from '../credentials/credentials.ts';
 import type { Host } from '../nodes/host.ts';
 import type { Instance } from '../nodes/instance.ts';
 import { isStandalone, type Profile } from '../nodes/profile.ts';
-import type { SiteSettings } from '../site-settings.ts';
-import { cloudInitTemplate } from './built-in.ts';
+import type { SiteSettings } from '../settings/site-settings.ts';
+import { cloudInitTemplate } from '../workflow/built-in.ts';
+import { quoteGo } from '../workflow/go-template/printf.ts';
+import { renderTemplate } from '../workflow/go-template/render.ts';
+import type { Value } from '../workflow/go-template/values.ts';
 import { packCustomConfigs } from './custom-configs.ts';
-import { quoteGo } from './go-template/printf.ts';
-import { renderTemplate } from './go-template/render.ts';
-import type { Value } from './go-template/values.ts';
 
 export interface WorkflowInputs {
   host: Host;

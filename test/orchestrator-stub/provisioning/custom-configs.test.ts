@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { packCustomConfigs } from '../../../orchestrator-stub/workflow/custom-configs.ts';
+import { packCustomConfigs } from '../../../orchestrator-stub/provisioning/custom-configs.ts';
 
 let root: string;
 

@@ -1,19 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { KindlingError, toErrorReport } from '../../protocol/error.ts';
 import type { Credentials } from '../credentials/credentials.ts';
-import type { SiteSettings } from '../site-settings.ts';
-import type { Database } from '../store/database.ts';
-import type { DocumentTable } from '../store/document-table.ts';
-import type { HostTable } from '../store/host-table.ts';
-import { resourceId } from '../store/identifiers.ts';
-import type { StoredWorkflow } from '../store/workflow-table.ts';
-import { postMortemTemplate, type Template } from '../workflow/built-in.ts';
-import { defineWorkflow } from '../workflow/definition.ts';
-import { ImageFormats } from '../workflow/image-format.ts';
-import { templateData } from '../workflow/inputs.ts';
-import { provisioningStatus } from '../workflow/status-text.ts';
-import type { Workflows } from '../workflow/workflows.ts';
-import { type Host, status } from './host.ts';
+import { type Host, status } from '../nodes/host.ts';
+import type { HostTable } from '../nodes/host-table.ts';
 import {
   awaitsFirstBoot,
   createInstance,
@@ -25,10 +14,21 @@ import {
   markProvisioned,
   needsProvisioning,
   nextGeneration,
-} from './instance.ts';
-import type { Nodes } from './nodes.ts';
-import { isStandalone, type Profile, templateOf } from './profile.ts';
-import { reopenOnboarding } from './registration.ts';
+} from '../nodes/instance.ts';
+import type { Nodes } from '../nodes/nodes.ts';
+import { isStandalone, type Profile, templateOf } from '../nodes/profile.ts';
+import { reopenOnboarding } from '../nodes/registration.ts';
+import type { SiteSettings } from '../settings/site-settings.ts';
+import type { Database } from '../store/database.ts';
+import type { DocumentTable } from '../store/document-table.ts';
+import { resourceId } from '../store/identifiers.ts';
+import { postMortemTemplate, type Template } from '../workflow/built-in.ts';
+import { defineWorkflow } from '../workflow/definition.ts';
+import type { StoredWorkflow } from '../workflow/workflow.ts';
+import type { Workflows } from '../workflow/workflows.ts';
+import { ImageFormats } from './image-format.ts';
+import { templateData } from './inputs.ts';
+import { provisioningStatus } from './status-text.ts';
 
 export interface ProvisioningOptions {
   database: Database;

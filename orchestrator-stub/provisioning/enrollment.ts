@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import { type JsonValue, toJson } from '@bufbuild/protobuf';
 import { type AgentAttributes, AgentAttributesSchema } from '../../protocol/generated/tink-current_pb.js';
-import type { SiteSettings } from '../site-settings.ts';
+import { type Host, normalizeMac } from '../nodes/host.ts';
+import type { HostTable } from '../nodes/host-table.ts';
+import type { Nodes } from '../nodes/nodes.ts';
+import { MAC_PATTERN, newHost } from '../nodes/registration.ts';
+import { makeRoomForUnknown } from '../nodes/unknown-machines.ts';
+import { matchRule } from '../settings/enrollment-rules.ts';
+import type { SiteSettings } from '../settings/site-settings.ts';
 import type { Database } from '../store/database.ts';
-import type { HostTable } from '../store/host-table.ts';
 import { resourceId } from '../store/identifiers.ts';
 import type { Template } from '../workflow/built-in.ts';
 import { defineWorkflow } from '../workflow/definition.ts';
 import type { Workflows } from '../workflow/workflows.ts';
-import { matchRule } from './enrollment-rules.ts';
-import { type Host, normalizeMac } from './host.ts';
-import type { Nodes } from './nodes.ts';
-import { MAC_PATTERN, newHost } from './registration.ts';
-import { makeRoomForUnknown } from './unknown-machines.ts';
 
 export interface EnrollmentOptions {
   database: Database;

@@ -1,7 +1,7 @@
 import type { Inventory } from '../../protocol/inventory.ts';
-import type { Host } from '../nodes/host.ts';
-import type { Instance } from '../nodes/instance.ts';
-import type { Database } from './database.ts';
+import type { Database } from '../store/database.ts';
+import type { Host } from './host.ts';
+import type { Instance } from './instance.ts';
 
 interface Row {
   document: string;

@@ -1,5 +1,5 @@
 import type { Indicator } from '../nodes/host.ts';
-import { currentIndex, type WorkflowDefinition, type WorkflowProgress } from './workflow.ts';
+import { currentIndex, type WorkflowDefinition, type WorkflowProgress } from '../workflow/workflow.ts';
 
 /** What EMF's user interface says while an action runs (docs/background/emf.md#status-texts). */
 const DETAILS: Record<string, string> = {
