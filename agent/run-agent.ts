@@ -1,10 +1,10 @@
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
-import { handOver } from '../actions/process/hand-over.ts';
 import { releaseAbandoned } from '../actions/process/resources/run-ledger.ts';
 import type { HandOver } from '../protocol/action-events.ts';
 import { KindlingError } from '../protocol/error.ts';
 import type { Inventory } from '../protocol/inventory.ts';
+import { leaveMicroOs } from '../system/leave-micro-os.ts';
 import { run } from '../system/run.ts';
 import type { Config, ResolvedConfig } from './config/resolve-config.ts';
 import { withServerDefaults } from './config/server-defaults.ts';
@@ -109,7 +109,7 @@ export async function runAgent(options: AgentOptions): Promise<void> {
     if (how) {
       reporting.log.info(`handing over: ${how.kind}`);
       await reporting.end();
-      await (options.handOver ?? handOver)(how);
+      await (options.handOver ?? (({ kind }) => leaveMicroOs(kind)))(how);
     }
   } finally {
     await reporting.end();

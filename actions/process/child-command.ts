@@ -3,12 +3,12 @@ import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { type ActionEvent, encodeActionEvent } from '../../protocol/action-events.ts';
 import { describeError, KindlingError, toKindlingError } from '../../protocol/error.ts';
+import { leaveMicroOs } from '../../system/leave-micro-os.ts';
 import { run } from '../../system/run.ts';
 import { actionForImage, CATALOG, requireAction } from '../catalog.ts';
 import type { Machine } from '../contract/action.ts';
 import { actionHelp, actionList } from '../contract/help.ts';
 import type { ContainerRequest } from '../foreign/runtime-spec.ts';
-import { handOver } from './hand-over.ts';
 import { releaseLeftovers } from './resources/ledger.ts';
 import { openLedger, releaseAbandoned } from './resources/run-ledger.ts';
 import { runInChild } from './run-in-child.ts';
@@ -65,7 +65,10 @@ export async function childCommand(args: string[], machine: Machine): Promise<nu
       ledgerPath,
     });
     // The agent hands over itself, once the server knows; by hand nobody else would.
-    if (result.handOver && !channel.isPipe && !invocation.isDryRun) await handOver(result.handOver);
+    if (result.handOver && !channel.isPipe && !invocation.isDryRun) {
+      await releaseLeftovers(ledgerPath, run);
+      await leaveMicroOs(result.handOver.kind);
+    }
     return 0;
   } catch (thrown) {
     if (!channel.isPipe) process.stderr.write(`${describeError(thrown)}\n`);

@@ -4,6 +4,7 @@ import { startChild } from '../../actions/process/start-child.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Identity } from '../../protocol/identity.ts';
 import { type KernelArguments, parseKernelArguments } from '../../system/kernel-arguments.ts';
+import { leaveMicroOs } from '../../system/leave-micro-os.ts';
 import { type MachineFiles, machineFiles } from '../../system/machine-files.ts';
 import { run } from '../../system/run.ts';
 import { waitFor } from '../../system/wait.ts';
@@ -31,7 +32,6 @@ import { DEFAULT_TIMEOUTS, type NetworkTimeouts } from './network/diagnose.ts';
 import { parseNetwork } from './network/parse-network.ts';
 import type { Target } from './network/reach.ts';
 import { orchestratorTargets } from './orchestrator-targets.ts';
-import { leave } from './power.ts';
 import { verifySiteArchive } from './site-archive.ts';
 import { startWatchdog } from './watchdog.ts';
 
@@ -119,7 +119,7 @@ async function bringUpAndRun(boot: Boot, signal: AbortSignal): Promise<void> {
       startChild,
     });
     await consoles.flush();
-    return leave(after, run);
+    return leaveMicroOs(after);
   }
   const targets = action ? [] : orchestratorTargets(config);
   const network = await bringUpNetwork(plan, networkContext(boot, targets, signal)).catch(
@@ -137,7 +137,7 @@ async function bringUpAndRun(boot: Boot, signal: AbortSignal): Promise<void> {
   if (action) {
     await runOneAction(action, args, consoles, view);
     await consoles.flush();
-    return leave('poweroff', run);
+    return leaveMicroOs('poweroff');
   }
   const inventory = await takeInventory(files, args);
   view.line('inventory', describeInventory(inventory));
@@ -215,5 +215,5 @@ async function afterFailure(thrown: unknown, { files, args, consoles, identity }
   const next = await holdFatal(thrown, context);
   if (next === 'retry') return;
   await consoles.flush();
-  await leave(next, run);
+  await leaveMicroOs(next);
 }
