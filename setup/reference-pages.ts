@@ -3,12 +3,14 @@ import { join } from 'node:path';
 import { SETTINGS, type Setting } from '../agent/config/settings.ts';
 import { httpApiPage } from '../orchestrator-stub/http/api/reference-page.ts';
 import { ERROR_CODES } from '../protocol/error-codes.ts';
+import { layoutPage } from './folders.ts';
 
 /** Pages of docs/reference that are made from tables in the code; `node setup/reference-pages.ts` writes them anew. */
 export const REFERENCE_PAGES: Record<string, () => string> = {
   'errors.md': errorsPage,
   'agent-config.md': agentConfigPage,
   'http-api.md': httpApiPage,
+  'layout.md': layoutPage,
 };
 
 const EXIT_CLASSES = {

@@ -69,18 +69,18 @@ export type Match<R> =
   | { kind: 'wrong-method'; allow: HttpMethod[] }
   | { kind: 'none' };
 
-/** Finds the route for a method and a path. Few dozen routes: a list by first segment is quick enough. */
+/** Finds the route for a method and a path. There are a few dozen routes: trying each is quick enough. */
 export class RouteTable<R extends { method: HttpMethod; path: string }> {
-  readonly #byLength: Compiled<R>[];
+  readonly #routes: Compiled<R>[];
 
   constructor(routes: readonly R[]) {
-    this.#byLength = routes.map((route) => ({ route, segments: route.path.split('/').slice(1) }));
+    this.#routes = routes.map((route) => ({ route, segments: route.path.split('/').slice(1) }));
   }
 
   find(method: string, pathname: string): Match<R> {
     const parts = pathname.split('/').slice(1);
     const allow: HttpMethod[] = [];
-    for (const { route, segments } of this.#byLength) {
+    for (const { route, segments } of this.#routes) {
       const path = matchSegments(segments, parts);
       if (!path) continue;
       if (route.method === method || (method === 'HEAD' && route.method === 'GET')) {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server } from 'node:http';
 import { createHttpServer } from '../../net/server/http-server.ts';
-import type { Access } from '../../net/server/route.ts';
+import type { Access, ApiRoute, RawRoute } from '../../net/server/route.ts';
 import { staticRoute } from '../../net/server/static-files.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { AccessControl } from '../credentials/access.ts';
@@ -23,36 +23,40 @@ export type SiteServerParts = ApiParts &
     onFailure: (thrown: unknown, request: IncomingMessage) => void;
   };
 
-/** Every HTTP address of the stub, in one table. */
 export function createSiteHttpServer(parts: SiteServerParts): Server {
+  return createHttpServer({
+    ...siteRoutes(parts),
+    authorize: (request, level) => authorize(parts.access, request, level),
+    onFailure: parts.onFailure,
+  });
+}
+
+/** Every HTTP address of the stub, in one table. */
+export function siteRoutes(parts: SiteServerParts): { api: ApiRoute[]; raw: RawRoute[] } {
   const { access, bus, hosts, logs, now } = parts;
   const api = apiRoutes(parts);
   const caller =
     access &&
     ((authorization: string | undefined) =>
       authorization ? access.identify(authorization) : Promise.resolve(undefined));
-  return createHttpServer({
-    api,
-    raw: [
-      ...plainRoutes(api, parts.ca, parts.version),
-      ...keycloakRoutes(parts),
-      eventRoute(bus),
-      logIntakeRoute({ hosts, logs, bus, caller, now }),
-      staticRoute('/tink-stack', parts.artefacts, ({ client, file, bytes, isEncrypted }) =>
-        bus.publish({
-          type: 'netboot',
-          nodeId: '',
-          step: isEncrypted ? 'https' : 'http',
-          client,
-          what: file,
-          bytes,
-        }),
-      ),
-      staticRoute('/files-edge-orch', parts.files),
-    ],
-    authorize: (request, level) => authorize(access, request, level),
-    onFailure: parts.onFailure,
-  });
+  const raw = [
+    ...plainRoutes(api, parts.ca, parts.version),
+    ...keycloakRoutes(parts),
+    eventRoute(bus),
+    logIntakeRoute({ hosts, logs, bus, caller, now }),
+    staticRoute('/tink-stack', parts.artefacts, ({ client, file, bytes, isEncrypted }) =>
+      bus.publish({
+        type: 'netboot',
+        nodeId: '',
+        step: isEncrypted ? 'https' : 'http',
+        client,
+        what: file,
+        bytes,
+      }),
+    ),
+    staticRoute('/files-edge-orch', parts.files),
+  ];
+  return { api, raw };
 }
 
 async function authorize(

@@ -148,7 +148,7 @@ describe('the stages on the screen', () => {
     expect(lines).toMatchObject([
       { event: 'begin', nodes: [{ id: 'host-node-1' }] },
       { event: 'stage', stage: 'power', node: 'node-1', detail: 'UEFI' },
-      { event: 'done', nodes: [{ page: 'http://here/nodes/host-node-1' }] },
+      { event: 'done', nodes: [{ record: 'http://here/api/v1/nodes/host-node-1' }] },
     ]);
   });
 });

@@ -1,0 +1,46 @@
+import type { Command } from 'commander';
+
+/** A module of this folder (or another part's) adds options, sub-commands and the action to the command it is given. */
+type Define = (command: Command) => void;
+
+/** One line per sub-command: name, what it does, and the module that is loaded only when it is used. */
+export const COMMANDS: [name: string, summary: string, load: () => Promise<Define>][] = [
+  ['serve', 'start the orchestrator', async () => (await import('./serve.ts')).defineServe],
+  [
+    'node',
+    'list, register, watch and re-provision nodes',
+    async () => (await import('./node/node.ts')).defineNode,
+  ],
+  ['profile', 'what may be installed on nodes', async () => (await import('./profile.ts')).defineProfile],
+  [
+    'workflow',
+    'what nodes are told to do, and how far they are',
+    async () => (await import('./workflow.ts')).defineWorkflowCommand,
+  ],
+  [
+    'build',
+    'make the agent executable and the Micro-OS',
+    async () => (await import('./build.ts')).defineBuild,
+  ],
+  [
+    'image',
+    'make, check, compare, unpack and sign disk images',
+    async () => (await import('./image.ts')).defineImage,
+  ],
+  [
+    'certificate',
+    'check what the erasure of a disk left in writing',
+    async () => (await import('./certificate.ts')).defineCertificate,
+  ],
+  ['pxe', 'serve DHCP, proxy DHCP and TFTP on one network', async () => (await import('./pxe.ts')).definePxe],
+  [
+    'mirror',
+    'keep and serve the boot files of a remote orchestrator',
+    async () => (await import('./mirror.ts')).defineMirror,
+  ],
+  [
+    'standalone',
+    'check a config file, render its cloud-init, write a USB stick',
+    async () => (await import('./standalone.ts')).defineStandalone,
+  ],
+];
