@@ -12,7 +12,7 @@ export class Orchestrator {
   }
 
   async send<T>(method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown): Promise<T> {
-    const response = await fetch(`${this.#url}/api/v1${path}`, {
+    const response = await fetch(`${this.#url}${path}`, {
       method,
       headers: { ...this.#authorization, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),

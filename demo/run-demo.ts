@@ -96,7 +96,7 @@ async function demo(
   signal.throwIfAborted();
 
   const orchestrator = new Orchestrator(site.urlFromHost, site.operatorToken);
-  await orchestrator.send('PUT', `/profiles/${PROFILE}`, {
+  await orchestrator.send('PUT', `/api/v1/profiles/${PROFILE}`, {
     osType: options.isImmutable ? 'IMMUTABLE' : 'MUTABLE',
     // Of the templates' three settings this one wants Secure Boot on, and does not encrypt.
     security: enrolled === undefined ? 'NONE' : 'UNSPECIFIED',
@@ -152,7 +152,7 @@ async function enrolKeys(site: Site): Promise<string> {
 }
 
 async function register(orchestrator: Orchestrator, { name, serial }: DemoNode): Promise<string> {
-  const { id } = await orchestrator.send<{ id: string }>('POST', '/nodes', {
+  const { id } = await orchestrator.send<{ id: string }>('POST', '/api/v1/nodes', {
     name,
     serial,
     autoOnboard: true,
