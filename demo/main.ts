@@ -1,26 +1,6 @@
 import { Command } from 'commander';
 import { runProgram } from '../cli/run-program.ts';
-
-/** `npm run demo`: an empty virtual machine becomes a running edge node in front of your eyes. */
-function defineDemo(command: Command): void {
-  command
-    .option('--nodes <number>', 'how many virtual nodes, at the same time', '1')
-    .option('--immutable', 'an immutable system with dm-verity instead of a mutable Debian')
-    .option('--secure-boot', 'firmware that starts only what the site or the maker of the system signed')
-    .option('--https-boot', 'firmware that boots by HTTPS instead of PXE, with the site’s own CA')
-    .option('--bios', 'nodes with a BIOS instead of UEFI firmware')
-    .option('--memory <megabytes>', 'memory of each virtual node', '1024')
-    .option('--keep', 'leave nodes and orchestrator running at the end, until Ctrl-C')
-    .option('--json', 'print every event as one JSON object per line')
-    .option('--console', 'show the consoles of the nodes too')
-    .option('--picture <file>', 'draw what was printed as an SVG picture')
-    .action(async (options: Record<string, string | boolean>) => {
-      const { readDemoOptions } = await import('./demo-options.ts');
-      const checked = readDemoOptions(options);
-      const { runDemo } = await import('./run-demo.ts');
-      await runDemo(checked);
-    });
-}
+import { defineDemo } from './command.ts';
 
 const program = new Command('demo').description('Watch an empty virtual machine become a running edge node');
 await runProgram(program, async () => defineDemo(program));
