@@ -1,5 +1,4 @@
 import { openNativeLibrary } from './native-library.ts';
-import { createPairHasher, type PairHasher } from './sha256-pair.ts';
 
 /** For what is needed by few: loading node:crypto takes 10 ms on every thread. (As «crypto» it would collide with the global in a bundled worker.) */
 export const nodeCrypto = () => process.getBuiltinModule('node:crypto');
@@ -17,12 +16,4 @@ export function sha256(bytes: Uint8Array): Buffer {
   const digest = Buffer.allocUnsafeSlow(SHA256_BYTES);
   library.functions.SHA256(bytes, BigInt(bytes.length), digest);
   return digest;
-}
-
-let hashPair: PairHasher | 'none' | undefined;
-
-/** Of two: where the processor has instructions for it, both together take little longer than one. */
-export function sha256OfTwo(first: Buffer, second: Buffer): [Buffer, Buffer] {
-  hashPair ??= createPairHasher(sha256) ?? 'none';
-  return hashPair === 'none' ? [sha256(first), sha256(second)] : hashPair(first, second);
 }

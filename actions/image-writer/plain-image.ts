@@ -4,11 +4,8 @@ import type { ErrorCode } from '../../protocol/error-codes.ts';
 import { fromReport } from '../../protocol/error-report.ts';
 import { startWorker } from '../../system/worker.ts';
 import type { Decoding } from './decoders/choose-decoder.ts';
-import { lzmaLibrary } from './decoders/lzma-library.ts';
 import { loadQcow2Map } from './decoders/qcow2-map.ts';
-import { needsOtherFilters } from './decoders/xz/container.ts';
 import { Download, type DownloadFacts, isWorthAsking, nameDownloadError } from './download.ts';
-import { ExternalDecompressor } from './external-decompressor.ts';
 import {
   checkFits,
   checkHead,
@@ -47,8 +44,6 @@ export class PlainImageWrite {
   #sniffed = Buffer.alloc(0);
   #format: ImageFormat | undefined;
   #state: 'sniffing' | 'deciding' | 'feeding' = 'sniffing';
-  #external: ExternalDecompressor | undefined;
-  #pumping: Promise<void> | undefined;
   #worker: Worker | undefined;
   #result = Promise.withResolvers<StreamResult>();
   #table: FoundTable | undefined;
@@ -110,9 +105,7 @@ export class PlainImageWrite {
       return this.#summary(streamed, sha256, gptMoved);
     } finally {
       progress.stop();
-      this.#external?.kill();
       await this.#worker?.terminate();
-      this.#external?.close();
     }
   }
 
@@ -126,8 +119,6 @@ export class PlainImageWrite {
   async #stream(): Promise<StreamResult> {
     const download = this.#download.run().then(async () => {
       if (this.#state === 'sniffing') await this.#decide();
-      this.#endInput();
-      await this.#pumping;
       this.#ring.end();
     });
     try {
@@ -137,7 +128,6 @@ export class PlainImageWrite {
       // whichever side failed, the other one stops before the disk is let go
       this.#abort.abort(thrown);
       this.#ring.abort();
-      this.#external?.kill(); // it may wait for a reader that has gone
       await download.catch(() => {});
       throw thrown;
     }
@@ -159,21 +149,15 @@ export class PlainImageWrite {
   }
 
   #feed(bytes: Buffer): number {
-    const resume = () => this.#download.resume();
-    if (this.#external) return this.#external.write(bytes, resume);
     const taken = this.#ring.write(bytes);
     if (taken < bytes.length) {
       const since = performance.now();
       this.#ring.roomFreed().then(() => {
         this.#ringFullMs += performance.now() - since;
-        resume();
+        this.#download.resume();
       });
     }
     return taken;
-  }
-
-  #endInput(): void {
-    this.#external?.end();
   }
 
   /** Names the format from the first bytes and starts the thread that decodes it. */
@@ -197,18 +181,9 @@ export class PlainImageWrite {
     switch (format) {
       case 'gz':
       case 'bz2':
+      case 'xz':
       case 'zst':
         return { format };
-      case 'xz':
-        if (!needsOtherFilters(this.#sniffed)) return { format };
-        if (lzmaLibrary()) return { format: 'xz with filters' };
-        this.#external = new ExternalDecompressor();
-        this.#context.log?.('info', `xz data is decompressed by ${this.#external.command}`);
-        this.#pumping = this.#external.finished((bytes) => this.#pumpToRing(bytes));
-        this.#pumping.catch((error) => this.#result.reject(error));
-        return this.#external.outputFd === undefined
-          ? { format: 'raw' }
-          : { format: 'pipe', fd: this.#external.outputFd };
       case 'qcow2': {
         if (!this.#facts?.hasRanges) {
           throw new KindlingError(
@@ -252,12 +227,6 @@ export class PlainImageWrite {
         await pause.wait(options.signal);
       }
     }
-  }
-
-  #pumpToRing(bytes: Buffer): Promise<void> | undefined {
-    const taken = this.#ring.write(bytes);
-    if (taken === bytes.length) return undefined;
-    return this.#ring.roomFreed().then(() => this.#pumpToRing(bytes.subarray(taken)));
   }
 
   #start(decoding: Decoding): void {
@@ -362,10 +331,9 @@ export class PlainImageWrite {
 
   /** Whoever is waited for is the bottleneck: the ring runs empty (network), full (behind it), or the disk is behind. */
   #waits(): ProgressSample['waits'] {
-    const external = this.#external?.blockedMs ?? 0;
     const disk = this.#ring.figure('diskWaitMs');
-    const network = Math.max(0, this.#ring.figure('inputWaitMs') - external);
-    return { network, disk, decompression: Math.max(0, this.#ringFullMs - disk) + external };
+    const network = this.#ring.figure('inputWaitMs');
+    return { network, disk, decompression: Math.max(0, this.#ringFullMs - disk) };
   }
 
   #summary(streamed: StreamResult, sha256: string | undefined, gptMoved: boolean): WriteImageResult {

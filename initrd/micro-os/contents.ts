@@ -45,11 +45,6 @@ export const TOOLS: Record<Profile, readonly Tools[]> = {
       files: ['sbin/kexec'],
       reason: 'starts the installed system without going through the firmware again',
     },
-    {
-      package: 'liblzma5',
-      files: ['lib/x86_64-linux-gnu/liblzma.so.5', 'lib/x86_64-linux-gnu/liblzma.so.5.4.1'],
-      reason: 'xz images on all cores (busybox takes one, and twice the time); the agent loads it by name',
-    },
   ],
   full: [
     {

@@ -36,24 +36,23 @@ export class ChunkOutput {
     );
   }
 
-  /** Blocks to unpack into, or undefined while there are not so many: the others are on their way to the disk. */
-  takeBlocks(count: number): Buffer[] | undefined {
-    return this.#free.length < count ? undefined : this.#free.splice(-count);
+  /** A block to unpack into, or undefined while all are on their way to the disk. */
+  takeBlock(): Buffer | undefined {
+    return this.#free.pop();
   }
 
-  /** One block, as soon as there is one. */
+  /** The same, as soon as there is one. */
   async nextBlock(): Promise<Buffer> {
-    await this.blocksFreed(1);
+    await this.blockFreed();
     return this.#free.pop() ?? this.nextBlock();
   }
 
-  giveBack(blocks: readonly Buffer[]): void {
-    this.#free.push(...blocks);
+  giveBack(block: Buffer): void {
+    this.#free.push(block);
   }
 
-  /** Resolves when so many blocks are free again. */
-  async blocksFreed(count: number): Promise<void> {
-    while (this.#free.length < count) await this.#change();
+  async blockFreed(): Promise<void> {
+    while (this.#free.length === 0) await this.#change();
   }
 
   /** Sends a chunk to the disk; `onLanded` is called when the disk has taken it. */

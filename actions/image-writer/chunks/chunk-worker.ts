@@ -12,12 +12,7 @@ import { ChunkTable, STATE } from './chunk-table.ts';
 import { type ChunkFigure, type ChunkTask, type ChunkWorkerMessage, Figures } from './chunk-task.ts';
 import { fetchSpan } from './fetch-span.ts';
 import { NeighbourSource } from './neighbours/neighbour-source.ts';
-import { createUnpack, hasHash, hashesOf, isWrongContent, wrongChunk } from './unpack-chunk.ts';
-
-interface Frame {
-  index: number;
-  frame: Buffer;
-}
+import { createUnpack, hasHash, isWrongContent, wrongChunk } from './unpack-chunk.ts';
 
 /** One of the threads (the main thread among them) that fetch, verify, unpack and write chunks, in any order, until the work list is empty. */
 export class ChunkWorker {
@@ -31,9 +26,7 @@ export class ChunkWorker {
   readonly #figures: Figures;
   readonly #spans: Int32Array;
   readonly #cursor: Int32Array;
-  readonly #frames: [Buffer, Buffer];
-  /** A frame that waits for the next one: two are verified together. */
-  #held: Frame[] = [];
+  readonly #frame: Buffer;
   readonly #neighbours: NeighbourSource | undefined;
   #scratch: Buffer | undefined;
   #connection: HttpConnection | undefined;
@@ -53,8 +46,7 @@ export class ChunkWorker {
     this.#etags = new Map(Object.entries(task.etags).map(([source, etag]) => [source, new Set([etag])]));
     this.#spans = new Int32Array(task.spans);
     this.#cursor = new Int32Array(task.cursor);
-    const { longestFrame } = this.#table;
-    this.#frames = [Buffer.allocUnsafeSlow(longestFrame), Buffer.allocUnsafeSlow(longestFrame)];
+    this.#frame = Buffer.allocUnsafeSlow(this.#table.longestFrame);
     this.#output = new ChunkOutput({
       target: this.#target,
       chunkSize: task.table.chunkSize,
@@ -164,7 +156,7 @@ export class ChunkWorker {
           transport,
           from: next,
           to,
-          frames: this.#frames,
+          frame: this.#frame,
           connection: this.#connection,
           signal: this.#signal,
           onBytes: (bytes) => this.#add('bytesFetched', bytes),
@@ -173,14 +165,11 @@ export class ChunkWorker {
             resume = go;
           },
           onFrame: (index, frame) => {
-            const frames = [...this.#held, { index, frame }];
-            if (frames.length < 2 && index + 1 < to) {
-              this.#held = frames;
-              return true;
-            }
-            return this.#takeFrames(frames, source, onDone, () => resume?.());
+            const isTaken = this.#takeFrame(index, frame, source, () => resume?.());
+            if (isTaken) onDone(index);
+            return isTaken;
           },
-        }).finally(() => this.#takeHeld(source, onDone));
+        });
       } catch (thrown) {
         this.#connection?.destroy();
         this.#connection = undefined;
@@ -205,46 +194,27 @@ export class ChunkWorker {
     this.#etags.set(source, known.add(etag));
   }
 
-  /** What came whole before the connection broke is not fetched again. */
-  async #takeHeld(source: string, onDone: (index: number) => void): Promise<void> {
-    if (this.#held.length === 0) return;
-    await this.#output.blocksFreed(this.#held.length);
-    this.#takeFrames(this.#held, source, onDone, () => {});
-  }
-
   /** Verify, unpack, write; false when too many blocks are on their way to the disk. */
-  #takeFrames(
-    frames: readonly Frame[],
-    source: string,
-    onDone: (index: number) => void,
-    resume: () => void,
-  ): boolean {
+  #takeFrame(index: number, frame: Buffer, source: string, resume: () => void): boolean {
     if (this.#output.failure) throw this.#output.failure;
     this.#throwIfStopped();
-    const blocks = this.#output.takeBlocks(frames.length);
-    let since = performance.now();
-    if (!blocks) {
-      this.#output.blocksFreed(frames.length).then(() => {
+    const block = this.#output.takeBlock();
+    const since = performance.now();
+    if (!block) {
+      this.#output.blockFreed().then(() => {
         this.#add('diskWaitMs', performance.now() - since);
         resume();
       });
       return false;
     }
-    this.#held = [];
-    const hashes = hashesOf(frames.map(({ frame }) => frame));
-    for (const [i, { index, frame }] of frames.entries()) {
-      const block = blocks[i] as Buffer;
-      const isRight = hashes[i]?.equals(this.#table.storedHash(index));
-      const isUnpacked = isRight && this.#unpack(frame, block, this.#table.rawLength(index));
-      this.#add('decodeMs', performance.now() - since);
-      if (!isUnpacked) {
-        this.#output.giveBack(blocks.slice(i));
-        throw wrongChunk(index, redact(source), (this.#etags.get(source)?.size ?? 0) > 1);
-      }
-      this.#write(index, block);
-      onDone(index);
-      since = performance.now(); // handing it to the disk is not decoding
+    const isRight = hasHash(frame, this.#table.storedHash(index));
+    const isUnpacked = isRight && this.#unpack(frame, block, this.#table.rawLength(index));
+    this.#add('decodeMs', performance.now() - since);
+    if (!isUnpacked) {
+      this.#output.giveBack(block);
+      throw wrongChunk(index, redact(source), (this.#etags.get(source)?.size ?? 0) > 1);
     }
+    this.#write(index, block);
     return true;
   }
 

@@ -12,8 +12,8 @@ export interface SpanFetch {
   transport: Transport;
   from: number;
   to: number;
-  /** Each has room for the longest frame. They take turns: with two, a frame stays as it is while the next one comes. */
-  frames: readonly [Buffer, ...Buffer[]];
+  /** Has room for the longest frame. */
+  frame: Buffer;
   connection: HttpConnection | undefined;
   signal?: AbortSignal | undefined;
   onBytes: (bytes: number) => void;
@@ -27,10 +27,9 @@ export interface SpanFetch {
 
 /** Fetches the frames of neighbouring chunks in one Range request and hands them on, one by one. */
 export async function fetchSpan(options: SpanFetch): Promise<HttpConnection> {
-  const { table, source, transport, from, to, frames, signal } = options;
+  const { table, source, transport, from, to, frame, signal } = options;
   const start = table.frameOffset(from);
   const end = table.frameOffset(to - 1) + table.frameLength(to - 1);
-  let frame = frames[0];
   let index = from;
   let position = start;
   let have = 0;
@@ -75,7 +74,6 @@ export async function fetchSpan(options: SpanFetch): Promise<HttpConnection> {
         }
         have = 0;
         index += 1;
-        frame = frames[(index - from) % frames.length] ?? frame;
       } else {
         have += piece;
       }

@@ -28,7 +28,7 @@ export async function fetchFirstChunk(
         transport,
         from: 0,
         to: 1,
-        frames: [Buffer.alloc(table.frameLength(0))],
+        frame: Buffer.alloc(table.frameLength(0)),
         connection: undefined,
         onBytes: () => {},
         onEtag: (etag) => onEtag(source, etag),

@@ -1,5 +1,5 @@
 import { KindlingError } from '../../../protocol/error.ts';
-import { sha256 as hash, sha256OfTwo } from '../../../system/crypto.ts';
+import { sha256 as hash } from '../../../system/crypto.ts';
 import { native } from '../target/native.ts';
 
 /** Unpacks one frame into a block; answers false when the frame is not exactly so many bytes of zstd. */
@@ -37,12 +37,6 @@ const unpackWithZlib: Unpack = (frame, into, rawLength) => {
 };
 
 export const hasHash = (bytes: Buffer, sha256: Buffer): boolean => hash(bytes).equals(sha256);
-
-/** Two at once where there are two. */
-export const hashesOf = ([first, second]: readonly Buffer[]): Buffer[] => {
-  if (!first) return [];
-  return second ? sha256OfTwo(first, second) : [hash(first)];
-};
 
 /** A chunk that is not what was signed; `isReplaced` says that the server has another file by now. */
 export const wrongChunk = (index: number, source: string, isReplaced = false): KindlingError =>

@@ -2,24 +2,15 @@ import { native } from '../target/native.ts';
 import { decodeBz2 } from './bz2.ts';
 import type { Decoder } from './decoder.ts';
 import { gzipDecoder } from './gzip.ts';
-import { liblzmaDecoder } from './liblzma.ts';
-import { lzmaLibrary } from './lzma-library.ts';
 import { decodeGzipWithStreams, decodeZstdWithStreams } from './node-zlib.ts';
-import { pipeDecoder } from './pipe.ts';
 import { qcow2Decoder } from './qcow2.ts';
 import type { Qcow2Map } from './qcow2-map.ts';
 import { decodeRaw } from './raw.ts';
 import { decodeXz } from './xz.ts';
 import { zstdDecoder } from './zstd.ts';
 
-/**
- * How the worker turns the file into the disk. xz with other filters than LZMA2 is for the system's library; where there is none it
- * comes decompressed already: through a pipe, or as raw.
- */
-export type Decoding =
-  | { format: 'raw' | 'gz' | 'bz2' | 'xz' | 'xz with filters' | 'zst' }
-  | { format: 'pipe'; fd: number }
-  | { format: 'qcow2'; map: Qcow2Map };
+/** How the worker turns the file into the disk. */
+export type Decoding = { format: 'raw' | 'gz' | 'bz2' | 'xz' | 'zst' } | { format: 'qcow2'; map: Qcow2Map };
 
 export function chooseDecoder(decoding: Decoding): Decoder {
   const c = native();
@@ -32,15 +23,8 @@ export function chooseDecoder(decoding: Decoding): Decoder {
       return decodeBz2;
     case 'xz':
       return decodeXz;
-    case 'xz with filters': {
-      const lzma = lzmaLibrary();
-      if (!c || !lzma) throw new Error('this thread has no liblzma');
-      return liblzmaDecoder(c, lzma);
-    }
     case 'zst':
       return c ? zstdDecoder(c) : decodeZstdWithStreams;
-    case 'pipe':
-      return pipeDecoder(decoding.fd);
     case 'qcow2':
       return qcow2Decoder(decoding.map);
   }

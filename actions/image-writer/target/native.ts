@@ -3,7 +3,6 @@ import { openNativeLibrary } from '../../../system/native-library.ts';
 /** The C functions we call: they all live in the node binary or libc, so no add-on has to be shipped. */
 const FUNCTIONS = {
   __errno_location: { arguments: [], return: 'pointer' },
-  fcntl: { arguments: ['int32', 'int32', 'int64'], return: 'int32' },
   fallocate: { arguments: ['int32', 'int32', 'int64', 'int64'], return: 'int32' },
   ioctl: { arguments: ['int32', 'uint64', 'uint64'], return: 'int32' },
   inflate: { arguments: ['buffer', 'int32'], return: 'int32' },
@@ -11,8 +10,6 @@ const FUNCTIONS = {
   inflateInit2_: { arguments: ['buffer', 'int32', 'pointer', 'int32'], return: 'int32' },
   inflateReset: { arguments: ['buffer'], return: 'int32' },
   madvise: { arguments: ['pointer', 'uint64', 'int32'], return: 'int32' },
-  pipe2: { arguments: ['buffer', 'int32'], return: 'int32' },
-  write: { arguments: ['int32', 'buffer', 'uint64'], return: 'int64' },
   zlibVersion: { arguments: [], return: 'pointer' },
   ZSTD_createDCtx: { arguments: [], return: 'pointer' },
   ZSTD_freeDCtx: { arguments: ['pointer'], return: 'uint64' },

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decodeJournal, encodeJournal } from '../../../actions/image-writer/chunks/journal.ts';
 import { rankOwners } from '../../../actions/image-writer/chunks/neighbours/rank.ts';
-import { endsProperly } from '../../../actions/image-writer/external-decompressor.ts';
 import { redact } from '../../../actions/image-writer/http/get.ts';
 import { proxyFor } from '../../../actions/image-writer/http/proxy.ts';
 import {
@@ -144,11 +143,6 @@ describe('owners of chunks among neighbours', () => {
     }
     for (const count of counts.values()) expect(Math.abs(count - 500)).toBeLessThan(120);
   });
-});
-
-test('the end of an xz file is recognised', () => {
-  expect(endsProperly(Buffer.from('....YZ\0\0\0\0'))).toBe(true);
-  expect(endsProperly(Buffer.from('....cut'))).toBe(false);
 });
 
 test('runs of zeros and of data are told apart in steps of 64 KiB', () => {

@@ -2,6 +2,7 @@
 
 import { crc32 } from 'node:zlib';
 import { damaged, unsupported } from './errors.ts';
+import { type FilterChain, readFilterChain } from './filters.ts';
 
 /** 2.1.1.1 */
 const HEADER_MAGIC = Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]);
@@ -16,16 +17,12 @@ export const CRC32 = 1;
 export const CRC64 = 4;
 export const SHA256 = 10;
 
-/** 5.3.1 */
-const LZMA2 = 0x21n;
-const AGAIN = 'Compress it again with xz (without special filters), or with zstd.';
+const AGAIN = 'Compress it again with xz, or with zstd.';
 
-export interface BlockHeader {
+export interface BlockHeader extends FilterChain {
   /** Of all the block's compressed data, if it says so; files made by several threads do. */
   compressedSize: number | undefined;
   uncompressedSize: number | undefined;
-  /** Only a lone LZMA2 filter is decoded here; others (BCJ, delta) are undefined. */
-  dictionary: number | undefined;
 }
 
 /** Answers what check the blocks of the stream have. */
@@ -52,45 +49,15 @@ export function readBlockHeader(bytes: Buffer): BlockHeader {
   const fields = new Fields(bytes.subarray(2, end));
   const compressedSize = flags & 0x40 ? Number(fields.integer()) : undefined;
   const uncompressedSize = flags & 0x80 ? Number(fields.integer()) : undefined;
-  const filters = Array.from({ length: (flags & 3) + 1 }, () => ({
+  const chain = Array.from({ length: (flags & 3) + 1 }, () => ({
     id: fields.integer(),
     properties: fields.bytes(Number(fields.integer())),
   }));
   if (fields.rest().some((byte) => byte !== 0)) {
     throw unsupported('the image’s xz data has block headers of an unknown kind', AGAIN);
   }
-  const [last] = filters;
-  const isPlain = filters.length === 1 && last?.id === LZMA2;
-  return {
-    compressedSize,
-    uncompressedSize,
-    dictionary: isPlain ? dictionarySize(last.properties) : undefined,
-  };
+  return { compressedSize, uncompressedSize, ...readFilterChain(chain) };
 }
-
-/** 5.3.1: the size is 2^n or 2^n + 2^(n-1); the largest one is one byte less than 4 GiB. */
-function dictionarySize(properties: Buffer): number {
-  const [code = 255] = properties;
-  if (properties.length !== 1 || code > 40) throw damaged('a dictionary size is wrong');
-  return code === 40 ? 2 ** 32 - 1 : (2 + (code % 2)) * 2 ** (Math.floor(code / 2) + 11);
-}
-
-/** Does the first block want a filter that only others can undo? Takes the first bytes of the file; if they are damaged, nobody can. */
-export function needsOtherFilters(head: Buffer): boolean {
-  const first = head[STREAM_HEADER_BYTES];
-  if (!first) return false;
-  const bytes = head.subarray(STREAM_HEADER_BYTES, STREAM_HEADER_BYTES + blockHeaderBytes(first));
-  if (bytes.length < blockHeaderBytes(first)) return false;
-  try {
-    return readBlockHeader(bytes).dictionary === undefined;
-  } catch {
-    return false;
-  }
-}
-
-/** For a block that cannot be decoded here, behind one that can. */
-export const filtersChanged = () =>
-  unsupported('a later part of the image’s xz data has filters that its beginning has not', AGAIN);
 
 /** 2.1.2: answers how long the index says it is; the flags must be those of the header. */
 export function readStreamFooter(bytes: Buffer, check: number): { indexBytes: number } {

@@ -3,6 +3,7 @@ import { ChunkThread } from './chunk-thread.ts';
 import type { BlockHeader } from './container.ts';
 import { compileMachine } from './machine.ts';
 import { leastWindow, planThreads } from './plan-threads.ts';
+import { type FilteredPart, UndoFilters } from './undo-filters.ts';
 
 /** The threads that decode a file. How large they have to be is known when its first block has come. */
 export class Crew {
@@ -10,6 +11,7 @@ export class Crew {
   readonly #plan: typeof planThreads;
   #threads: ChunkThread[] = [];
   #windowBytes = 0;
+  #filters: UndoFilters | undefined;
 
   constructor(plan = planThreads) {
     this.#plan = plan;
@@ -35,6 +37,12 @@ export class Crew {
     const thread = this.#threads[block % this.#threads.length];
     if (!thread) throw new Error('no thread decodes');
     return thread;
+  }
+
+  /** For blocks with more filters than LZMA2; in the coordinator's thread. */
+  undoFilters(part: FilteredPart, bytes: Buffer): Buffer {
+    this.#filters ??= new UndoFilters(this.#code);
+    return this.#filters.undo(part, bytes);
   }
 
   /** Waits for what nobody will take any more; all threads are free then. */

@@ -3,22 +3,29 @@ import type { RingReader } from '../../stream/ring.ts';
 import { putOutBytes } from '../put-out-bytes.ts';
 import type { Job } from './chunk-thread.ts';
 import type { Crew } from './crew.ts';
-import { damaged } from './errors.ts';
+import { damaged, wrongCheck } from './errors.ts';
 import { FileReader, NEEDS_INPUT } from './file-reader.ts';
 import { OK, WRONG_CHECK } from './layout.ts';
+import type { FilteredPart } from './undo-filters.ts';
 import { FileWalk, type Need } from './walk-file.ts';
+
+/** A chunk that was handed out, and what is to be done with it afterwards. */
+interface Piece {
+  job: Job;
+  part: FilteredPart | undefined;
+}
 
 /**
  * Hands the chunks of the file out to the threads and puts out what they become, in order. What is handed out gets done without any more
  * of the file, and what is waited for is always the oldest of it: so nobody waits for somebody who waits for him.
  */
 export async function decodeFile(crew: Crew, input: RingReader, output: BlockOutput): Promise<void> {
-  const jobs: Job[] = [];
-  const walk = new FileWalk(new FileReader(input), crew, (job) => jobs.push(job)).run();
+  const pieces: Piece[] = [];
+  const walk = new FileWalk(new FileReader(input), crew, (job, part) => pieces.push({ job, part })).run();
   try {
-    const problem = await goThrough(walk, jobs, crew, input, output);
+    const problem = await goThrough(walk, pieces, crew, input, output);
     // whatever is wrong behind a chunk that cannot be decoded comes from that
-    await putOutAll(jobs, output);
+    await putOutAll(pieces, crew, output);
     if (problem) throw problem.thrown;
   } finally {
     crew.drain();
@@ -28,7 +35,7 @@ export async function decodeFile(crew: Crew, input: RingReader, output: BlockOut
 /** To the end of the file, or to where it is damaged. */
 async function goThrough(
   walk: Generator<Need, void>,
-  jobs: Job[],
+  pieces: Piece[],
   crew: Crew,
   input: RingReader,
   output: BlockOutput,
@@ -43,25 +50,26 @@ async function goThrough(
     if (step.done) return undefined;
     const need = step.value;
     if (typeof need === 'object') {
-      await putOutAll(jobs, output);
+      await putOutAll(pieces, crew, output);
       await crew.startFor(need.threadsFor);
       continue;
     }
-    const oldest = jobs.shift();
-    if (oldest) await putOut(oldest, output);
+    const oldest = pieces.shift();
+    if (oldest) await putOut(oldest, crew, output);
     else if (need === NEEDS_INPUT) input.next(1);
     else throw new Error('a thread has no room for a single chunk');
   }
 }
 
-async function putOutAll(jobs: Job[], output: BlockOutput): Promise<void> {
-  for (let job = jobs.shift(); job; job = jobs.shift()) await putOut(job, output);
+async function putOutAll(pieces: Piece[], crew: Crew, output: BlockOutput): Promise<void> {
+  for (let piece = pieces.shift(); piece; piece = pieces.shift()) await putOut(piece, crew, output);
 }
 
-async function putOut(job: Job, output: BlockOutput): Promise<void> {
+async function putOut({ job, part }: Piece, crew: Crew, output: BlockOutput): Promise<void> {
   const status = job.thread.wait(job.record);
-  if (status === WRONG_CHECK) throw damaged('the check of a block is wrong');
+  if (status === WRONG_CHECK) throw wrongCheck();
   if (status !== OK) throw damaged('a chunk cannot be decoded');
-  await putOutBytes(job.thread.bytes(job), output);
+  const bytes = job.thread.bytes(job);
+  await putOutBytes(part ? crew.undoFilters(part, bytes) : bytes, output);
   job.thread.release(job.record);
 }

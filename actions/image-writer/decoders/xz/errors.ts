@@ -6,6 +6,8 @@ export const cutOff = () =>
 export const damaged = (how: string) =>
   new KindlingError('KND_IMAGE_CORRUPT', `the image’s xz data is damaged: ${how}`);
 
+export const wrongCheck = () => damaged('the check of a block is wrong');
+
 export const unsupported = (what: string, hint: string) =>
   new KindlingError('KND_IMAGE_UNSUPPORTED', what, { hint });
 

@@ -53,6 +53,6 @@ export function leastWindow(block: BlockHeader): number {
 }
 
 /** Nothing refers to bytes before the block. */
-function neededDictionary({ dictionary = 0, uncompressedSize }: BlockHeader): number {
+function neededDictionary({ dictionary, uncompressedSize }: BlockHeader): number {
   return Math.min(dictionary, uncompressedSize ?? dictionary);
 }

@@ -3,7 +3,6 @@ import {
   type BlockHeader,
   blockHeaderBytes,
   CHECK_BYTES,
-  filtersChanged,
   readBlockHeader,
   readStreamFooter,
   readStreamHeader,
@@ -15,19 +14,25 @@ import { damaged } from './errors.ts';
 import type { FileReader, NEEDS_INPUT } from './file-reader.ts';
 import { ChunkHeaders, chunkHeaderBytes, resetsDictionary } from './lzma2.ts';
 import { type IndexRecord, readIndex } from './read-index.ts';
+import type { FilteredPart } from './undo-filters.ts';
 
 /** Without one of these the walk cannot go on: bytes of the file, room in a thread, or threads that fit the next block. */
 export type Need = typeof NEEDS_INPUT | 'room' | { threadsFor: BlockHeader };
 type Walk<T> = Generator<Need, T>;
+/** `part` says what is still to be done when the thread has decoded it. */
+type OnJob = (job: Job, part: FilteredPart | undefined) => void;
+
+/** The check of what a thread decodes of a filtered block: that is not yet what the block's own check is of. */
+const NO_CHECK = 0;
 
 /** Goes through the file and hands its chunks out, without decoding any: their headers say how long they are. */
 export class FileWalk {
   readonly #file: FileReader;
   readonly #crew: Crew;
-  readonly #onJob: (job: Job) => void;
+  readonly #onJob: OnJob;
   #blocksDealt = 0;
 
-  constructor(file: FileReader, crew: Crew, onJob: (job: Job) => void) {
+  constructor(file: FileReader, crew: Crew, onJob: OnJob) {
     this.#file = file;
     this.#crew = crew;
     this.#onJob = onJob;
@@ -57,7 +62,6 @@ export class FileWalk {
     const start = file.position - 1;
     const rest = yield* file.take(blockHeaderBytes(first) - 1);
     const header = readBlockHeader(Buffer.concat([Buffer.from([first]), rest]));
-    if (header.dictionary === undefined) throw filtersChanged();
     if (!this.#crew.fits(header)) yield { threadsFor: header };
     const thread = this.#crew.threadFor(this.#blocksDealt);
     this.#blocksDealt += 1;
@@ -73,20 +77,20 @@ export class FileWalk {
     while ((file.position - start) % 4 !== 0) {
       if ((yield* file.byte()) !== 0) throw damaged('a block is not padded with zeros');
     }
-    yield* this.#reserveAndFill(thread, checkBytes);
     // a block without any chunk is as good as one that begins here
     const isFirst = uncompressedSize === 0;
-    this.#onJob(thread.give({ control: 0, properties: 0, check, isFirst, outputLength: 0, keep: 0 }));
+    const part = filteredPart(header, check, isFirst);
+    if (part) part.expectedCheck = yield* file.take(checkBytes);
+    yield* this.#reserveAndFill(thread, part ? 0 : checkBytes);
+    const end = { control: 0, properties: 0, outputLength: 0, keep: 0 };
+    this.#onJob(thread.give({ ...end, check: part ? NO_CHECK : check, isFirst }), part);
     return { unpaddedSize, uncompressedSize };
   }
 
   /** Answers how long the block is when it is decoded. */
-  *#chunks(
-    thread: ChunkThread,
-    { dictionary = 0, uncompressedSize }: BlockHeader,
-    check: number,
-  ): Walk<number> {
+  *#chunks(thread: ChunkThread, header: BlockHeader, check: number): Walk<number> {
     const file = this.#file;
+    const { dictionary, uncompressedSize } = header;
     const headers = new ChunkHeaders();
     let total = 0;
     let sinceReset = 0;
@@ -101,7 +105,9 @@ export class FileWalk {
       yield* this.#reserveAndFill(thread, chunk.inputLength);
       if (resetsDictionary(control)) sinceReset = 0;
       const keep = Math.min(sinceReset, dictionary);
-      this.#onJob(thread.give({ ...chunk, check, isFirst: total === 0, keep }));
+      const isFirst = total === 0;
+      const part = filteredPart(header, check, isFirst);
+      this.#onJob(thread.give({ ...chunk, check: part ? NO_CHECK : check, isFirst, keep }), part);
       total += chunk.outputLength;
       sinceReset += chunk.outputLength;
     }
@@ -127,4 +133,8 @@ export class FileWalk {
     if ((this.#file.position - start) % 4 !== 0) throw damaged('something follows its end');
     return (yield* this.#file.peek()) !== undefined;
   }
+}
+
+function filteredPart({ filters }: BlockHeader, check: number, isFirst: boolean): FilteredPart | undefined {
+  return filters.length > 0 ? { filters, check, isFirst } : undefined;
 }

@@ -1,7 +1,6 @@
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { needsOtherFilters } from '../../../../actions/image-writer/decoders/xz/container.ts';
 import { Crew } from '../../../../actions/image-writer/decoders/xz/crew.ts';
 import {
   leastWindow,
@@ -271,14 +270,6 @@ describe('an xz file that is', () => {
     sealBlockHeader(flags);
     await expect(decode(flags)).rejects.toMatchObject({ code: 'KND_IMAGE_UNSUPPORTED' });
   });
-
-  test('filtered in a later block only is not supported, and says so', async () => {
-    const filtered = xz(text(50_000, 1), '--x86', '--lzma2=preset=1');
-    await expect(decode(Buffer.concat([single, filtered]))).rejects.toMatchObject({
-      code: 'KND_IMAGE_UNSUPPORTED',
-      hint: /Compress it again/,
-    });
-  });
 });
 
 /** Makes the CRC of the first block header right. */
@@ -287,24 +278,8 @@ function sealBlockHeader(file: Buffer): void {
   file.writeUInt32LE(crc32(file.subarray(12, end - 4)), end - 4);
 }
 
-describe('filters', () => {
-  const bytes = text(100_000, 3);
-
-  test('other than LZMA2 are for others to undo', () => {
-    expect(needsOtherFilters(xz(bytes, '--x86', '--lzma2=preset=1'))).toBe(true);
-    expect(needsOtherFilters(xz(bytes, '--delta=dist=4', '--lzma2=preset=1'))).toBe(true);
-  });
-
-  test('are none where nobody asked for any, or nothing can be read', () => {
-    for (const file of [xz(bytes), xz(bytes, '-T2'), xz(Buffer.alloc(0)), Buffer.alloc(0), noise(5000)]) {
-      expect(needsOtherFilters(file)).toBe(false);
-      expect(needsOtherFilters(file.subarray(0, 20))).toBe(false);
-    }
-  });
-});
-
 describe('threads for a file', () => {
-  const block = { compressedSize: undefined, uncompressedSize: undefined, dictionary: 8 * MIB };
+  const block = { compressedSize: undefined, uncompressedSize: undefined, dictionary: 8 * MIB, filters: [] };
   const node = { cores: 4, memory: 512 * MIB };
 
   test('of one block are one, with room behind the dictionary', () => {
