@@ -1,5 +1,5 @@
+import type { Repository } from '../repository.ts';
 import { anchorsOf, numbersBelow } from './markdown-page.ts';
-import type { Repository } from './repository.ts';
 
 /** Where the numbered traps and defects are, of which comments and test names speak. */
 const TRAPS = { page: 'docs/background/emf.md', heading: 'Compatibility traps' };

@@ -1,6 +1,6 @@
 import path from 'node:path';
+import type { Repository } from '../repository.ts';
 import { anchorsOf, linksOf } from './markdown-page.ts';
-import type { Repository } from './repository.ts';
 
 /** Links to other places are somebody else's to keep. */
 const ELSEWHERE = /^[a-z][a-z0-9+.-]*:/i;

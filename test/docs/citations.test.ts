@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { repositoryOf, thisRepository } from '../repository.ts';
 import { brokenCitations } from './broken-citations.ts';
-import { repositoryOf, thisRepository } from './repository.ts';
 
 /** These make wrong citations up. */
 const TESTS_OF_CITATIONS = /^test\/docs\//;

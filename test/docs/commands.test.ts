@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { type Repository, repositoryOf, thisRepository } from '../repository.ts';
 import { documentedCommands } from './documented-commands.ts';
 import { judgeCommand } from './judge-command.ts';
-import { type Repository, repositoryOf, thisRepository } from './repository.ts';
 
 async function brokenCommands(repository: Repository): Promise<string[]> {
   const broken: string[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { repositoryOf, thisRepository } from '../repository.ts';
 import { brokenLinks } from './broken-links.ts';
 import { anchorsOf } from './markdown-page.ts';
-import { repositoryOf, thisRepository } from './repository.ts';
 
 it('every relative link and anchor in README, docs, CHANGELOG, CONTRIBUTING and SECURITY leads somewhere', () => {
   const repository = thisRepository();

@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type SiteServerParts, siteRoutes } from '../../orchestrator-stub/http/site-server.ts';
-import { ROOT, trackedFiles } from './tracked-files.ts';
+import { thisRepository } from '../repository.ts';
 
 /** Folders whose programs print or call addresses of the orchestrator. */
 const PROGRAMS = /^(agent|cli|demo|orchestrator-stub)\//;
@@ -45,10 +43,11 @@ function answers(route: readonly string[], segments: readonly string[]): boolean
 }
 
 it('every address of the orchestrator that a program prints or calls exists', () => {
-  const dead = trackedFiles()
+  const repository = thisRepository();
+  const dead = repository.files
     .filter((file) => PROGRAMS.test(file) && file.endsWith('.ts'))
     .flatMap((file) =>
-      addressesIn(readFileSync(join(ROOT, file), 'utf8'))
+      addressesIn(repository.read(file))
         .filter((address) => !exists(address))
         .map((address) => `${file}: ${address}`),
     );

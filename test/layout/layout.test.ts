@@ -1,12 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { FOLDERS } from '../../setup/folders.ts';
+import { thisRepository } from '../repository.ts';
 import { findImports } from './find-imports.ts';
 import { judgeImport } from './judge-import.ts';
-import { ROOT, trackedFiles } from './tracked-files.ts';
 
-const sources = trackedFiles().filter((file) => /\.(ts|mjs)$/.test(file));
+const repository = thisRepository();
+const sources = repository.files.filter((file) => /\.(ts|mjs)$/.test(file));
 
 describe('the table of folders', () => {
   it('lets imports point down only, so that no two folders can import each other', () => {
@@ -27,9 +26,7 @@ describe('the table of folders', () => {
 
 it('every import in the repository is allowed by the table', () => {
   const wrong = sources.flatMap((file) =>
-    findImports(file, readFileSync(join(ROOT, file), 'utf8')).flatMap(
-      (imported) => judgeImport(file, imported) ?? [],
-    ),
+    findImports(file, repository.read(file)).flatMap((imported) => judgeImport(file, imported) ?? []),
   );
   expect(wrong).toEqual([]);
 });
