@@ -1,6 +1,7 @@
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { releaseAbandoned } from '../actions/process/resources/run-ledger.ts';
+import { reconnectBackOff, retryUntilItWorks } from '../net/retry.ts';
 import type { HandOver } from '../protocol/action-events.ts';
 import { KindlingError } from '../protocol/error.ts';
 import type { Inventory } from '../protocol/inventory.ts';
@@ -12,7 +13,6 @@ import { type Endpoint, parseEndpoint } from './connection/endpoint.ts';
 import { explainCallError } from './connection/explain.ts';
 import { addExtraHosts } from './connection/extra-hosts.ts';
 import { createNetwork, type Network, openChannel } from './connection/network.ts';
-import { reconnectBackOff, retryUntilItWorks } from './connection/retry.ts';
 import type { Credentials } from './credentials/credentials.ts';
 import { obtainCredentials } from './credentials/obtain.ts';
 import { startLocalFront } from './local-front/local-front.ts';

@@ -2,9 +2,10 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { KindlingError } from '../protocol/error.ts';
-import { ERROR_CODES, type ErrorCode } from '../protocol/error-codes.ts';
-import { defaultStateFolder, readIfPresent } from '../site/state-folder.ts';
+import { type ErrorReport, KindlingError } from '../protocol/error.ts';
+import { fromReport } from '../protocol/error-report.ts';
+import { defaultStateFolder } from '../site/state-folder.ts';
+import { readIfThere } from '../system/read-if-there.ts';
 
 /** Options that every command has which talks to a running orchestrator. */
 export interface ConnectionOptions {
@@ -36,12 +37,12 @@ export class ServerConnection {
   readonly #token: string | undefined;
 
   constructor({ server, state }: ConnectionOptions, environment: NodeJS.ProcessEnv = process.env) {
-    const kept = readIfPresent(join(state, 'server-url'))?.trim();
+    const kept = readIfThere(join(state, 'server-url'))?.trim();
     const text = server ?? environment['KINDLING_SERVER'] ?? kept ?? 'https://localhost:8443';
     if (!URL.canParse(text)) throw new KindlingError('KND_USAGE', `${text} is not a URL`);
     this.#url = new URL(text);
-    this.#ca = readIfPresent(environment['KINDLING_CA'] ?? join(state, 'site-ca.crt'));
-    this.#token = environment['KINDLING_TOKEN'] ?? readIfPresent(join(state, 'operator-token'))?.trim();
+    this.#ca = readIfThere(environment['KINDLING_CA'] ?? join(state, 'site-ca.crt'));
+    this.#token = environment['KINDLING_TOKEN'] ?? readIfThere(join(state, 'operator-token'))?.trim();
   }
 
   async call<T>(method: string, path: string, body?: unknown): Promise<T> {
@@ -106,16 +107,11 @@ export class ServerConnection {
 
 /** The server's problem as the error it was there: same code, same exit code. */
 function problemOf(text: string, status: number, path: string): KindlingError {
-  let problem: { code?: string; title?: string; hint?: string; evidence?: Record<string, unknown> } = {};
+  let problem: Partial<ErrorReport> & { title?: string } = {};
   try {
     problem = JSON.parse(text) as typeof problem;
   } catch {
     // whatever answered is not ours; said below
   }
-  const code =
-    problem.code && Object.hasOwn(ERROR_CODES, problem.code) ? (problem.code as ErrorCode) : 'KND_UNEXPECTED';
-  return new KindlingError(code, problem.title ?? `the server answered ${status} to ${path}`, {
-    ...(problem.hint ? { hint: problem.hint } : {}),
-    ...(problem.evidence ? { evidence: problem.evidence } : {}),
-  });
+  return fromReport({ ...problem, message: problem.title ?? `the server answered ${status} to ${path}` });
 }

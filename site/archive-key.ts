@@ -2,15 +2,16 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { encodePublicKey } from '../protocol/public-key.ts';
-import { readIfPresent, writePrivate } from './state-folder.ts';
+import { readIfThere } from '../system/read-if-there.ts';
+import { writePrivate } from './state-folder.ts';
 
 const PRESENT = 'archive.key';
 const PREVIOUS = 'archive.previous.key';
 
 /** The site's Ed25519 keys for config archives and boot files: the present one, then the one before the last rotation. */
 export function openArchiveKeys(stateFolder: string): KeyObject[] {
-  const present = readIfPresent(join(stateFolder, PRESENT)) ?? makeKey(stateFolder);
-  const previous = readIfPresent(join(stateFolder, PREVIOUS));
+  const present = readIfThere(join(stateFolder, PRESENT)) ?? makeKey(stateFolder);
+  const previous = readIfThere(join(stateFolder, PREVIOUS));
   return [present, ...(previous ? [previous] : [])].map((pem) => createPrivateKey(pem));
 }
 
@@ -21,7 +22,7 @@ export function publicArchiveKeys(keys: readonly KeyObject[]): string[] {
 
 /** A new key. Until `forgetPreviousArchiveKey`, both sign: mirrors that know the old one learn the new one from it. */
 export function rotateArchiveKey(stateFolder: string): void {
-  const old = readIfPresent(join(stateFolder, PRESENT));
+  const old = readIfThere(join(stateFolder, PRESENT));
   if (old) writePrivate(join(stateFolder, PREVIOUS), old);
   makeKey(stateFolder);
 }

@@ -2,8 +2,9 @@ import { X509Certificate as NodeCertificate } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { hostname, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
+import { readIfThere } from '../system/read-if-there.ts';
 import { type Certified, crossSign, issueCertificate } from './issue-certificate.ts';
-import { readIfPresent, writePrivate } from './state-folder.ts';
+import { writePrivate } from './state-folder.ts';
 
 const DAY_MS = 86_400_000;
 const CA_DAYS = 3650;
@@ -36,16 +37,16 @@ export async function openAuthority(
 ): Promise<SiteCertificates> {
   const at = (name: StateFile) => join(folder, name);
   const ca = await openCa(folder);
-  let server = readIfPresent(at(FILES.server));
+  let server = readIfThere(at(FILES.server));
   const names = [...new Set([...localNames(), ...extraNames, ...(server ? coveredNames(server) : [])])];
-  let key = readIfPresent(at(FILES.serverKey));
+  let key = readIfThere(at(FILES.serverKey));
   if (!server || !key || !isUsable(server, ca.certificate, names)) {
     ({ certificate: server, key } = await makeServerCertificate(ca, names));
     writePrivate(at(FILES.serverKey), key);
     writePrivate(at(FILES.server), server);
   }
-  const previous = readIfPresent(at(FILES.previous));
-  const link = readIfPresent(at(FILES.cross)) ?? ca.certificate;
+  const previous = readIfThere(at(FILES.previous));
+  const link = readIfThere(at(FILES.cross)) ?? ca.certificate;
   return {
     ca: previous ? `${ca.certificate.trimEnd()}\n${previous}` : ca.certificate,
     chain: `${server}\n${link}`,
@@ -60,8 +61,8 @@ export function serverCertificateFile(folder: string): string {
 
 /** The site's CA with its key; made on first use. */
 export async function openCa(folder: string): Promise<Certified> {
-  const certificate = readIfPresent(join(folder, FILES.ca));
-  const key = readIfPresent(join(folder, FILES.caKey));
+  const certificate = readIfThere(join(folder, FILES.ca));
+  const key = readIfThere(join(folder, FILES.caKey));
   if (certificate && key) return { certificate, key };
   const made = await makeCa();
   saveCa(folder, made);
@@ -83,7 +84,7 @@ export async function rotateCa(folder: string): Promise<void> {
 /** A file that leads from the present CA to the one before it; undefined when no rotation overlaps. */
 export function crossCertificateFile(folder: string): string | undefined {
   const file = join(folder, FILES.cross);
-  return readIfPresent(file) === undefined ? undefined : file;
+  return readIfThere(file) === undefined ? undefined : file;
 }
 
 /** From now on the CA before the last rotation is trusted no more. */

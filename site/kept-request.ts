@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { KindlingError } from '../protocol/error.ts';
+import { readIfThere } from '../system/read-if-there.ts';
 import type { BootFilesRequest } from './boot-files.ts';
-import { readIfPresent, writePrivate } from './state-folder.ts';
+import { writePrivate } from './state-folder.ts';
 
 const FILE = 'boot-files.json';
 
@@ -11,7 +12,7 @@ export function saveRequest(stateFolder: string, request: BootFilesRequest): voi
 }
 
 export function keptRequest(stateFolder: string): BootFilesRequest | undefined {
-  const text = readIfPresent(join(stateFolder, FILE));
+  const text = readIfThere(join(stateFolder, FILE));
   if (text === undefined) return undefined;
   try {
     return JSON.parse(text) as BootFilesRequest;

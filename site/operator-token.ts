@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { readIfPresent, writePrivate } from './state-folder.ts';
+import { readIfThere } from '../system/read-if-there.ts';
+import { writePrivate } from './state-folder.ts';
 
 /** The token of whoever may read the state folder: the CLI on the same machine finds it by itself. */
 export function openOperatorToken(folder: string): string {
@@ -18,7 +19,7 @@ export function openOperatorPassword(folder: string): string {
 }
 
 function openSecret(path: string, make: () => string): string {
-  const kept = readIfPresent(path)?.trim();
+  const kept = readIfThere(path)?.trim();
   if (kept) return kept;
   const secret = make();
   writePrivate(path, `${secret}\n`);

@@ -3,8 +3,9 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:
 import { join } from 'node:path';
 import type { SigningKey } from '../initrd/micro-os/sign-efi.ts';
 import { KindlingError } from '../protocol/error.ts';
+import { readIfThere } from '../system/read-if-there.ts';
 import { issueCertificate } from './issue-certificate.ts';
-import { readIfPresent, writePrivate } from './state-folder.ts';
+import { writePrivate } from './state-folder.ts';
 
 /** Platform key, key exchange key, signature database: UEFI 2.10, 32.3. */
 export type SecureBootKeyName = 'PK' | 'KEK' | 'db';
@@ -33,7 +34,7 @@ export async function openSecureBootKeys(stateFolder: string): Promise<SecureBoo
     owner: openOwner(folder),
     PK: await openKey(folder, 'PK'),
     KEK: await openKey(folder, 'KEK'),
-    db: [await openKey(folder, 'db'), ...(readIfPresent(previous.key) ? [previous] : [])],
+    db: [await openKey(folder, 'db'), ...(readIfThere(previous.key) ? [previous] : [])],
     vendors: readVendors(join(folder, VENDORS)),
   };
 }
@@ -74,7 +75,7 @@ export function forgetPreviousSecureBootKey(stateFolder: string): void {
 
 async function openKey(folder: string, name: SecureBootKeyName): Promise<SigningKey> {
   const files = filesOf(folder, name);
-  if (readIfPresent(files.key) && readIfPresent(files.certificate)) return files;
+  if (readIfThere(files.key) && readIfThere(files.certificate)) return files;
   const { certificate, key } = await issueCertificate({
     subject: `CN=Kindling Secure Boot ${name} ${new Date().toISOString()}, O=Kindling`,
     days: DAYS,
@@ -88,7 +89,7 @@ async function openKey(folder: string, name: SecureBootKeyName): Promise<Signing
 
 function openOwner(folder: string): string {
   const path = join(folder, 'owner');
-  const kept = readIfPresent(path)?.trim();
+  const kept = readIfThere(path)?.trim();
   if (kept) return kept;
   const owner = randomUUID();
   writePrivate(path, `${owner}\n`);

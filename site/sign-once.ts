@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SigningKey } from '../initrd/micro-os/sign-efi.ts';
-import { readIfPresent, writePrivate } from './state-folder.ts';
+import { readIfThere } from '../system/read-if-there.ts';
+import { writePrivate } from './state-folder.ts';
 
 /** For each file: of what it was made, and what it was when it was made. */
 type Notes = Record<string, { of: string; is: string }>;
@@ -47,7 +48,7 @@ export class SignOnce {
 
 function readNotes(file: string): Notes {
   try {
-    return JSON.parse(readIfPresent(file) ?? '{}') as Notes;
+    return JSON.parse(readIfThere(file) ?? '{}') as Notes;
   } catch {
     return {};
   }

@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
 import type { SigningKey } from '../initrd/micro-os/sign-efi.ts';
+import { readIfThere } from '../system/read-if-there.ts';
 import { forgetPreviousArchiveKey, openArchiveKeys, rotateArchiveKey } from './archive-key.ts';
 import {
   crossCertificateFile,
@@ -17,7 +18,7 @@ import {
   rotateSecureBootKey,
   type SecureBootKeys,
 } from './secure-boot-keys.ts';
-import { openStateFolder, readIfPresent, writePrivate } from './state-folder.ts';
+import { openStateFolder, writePrivate } from './state-folder.ts';
 
 /** Every key that goes into a site's boot files. Made once, kept in the state folder, rotated on command. */
 export interface SiteKeys {
@@ -76,10 +77,10 @@ async function openCodeSigner(stateFolder: string): Promise<SigningKey> {
     certificate: join(stateFolder, 'boot-files.crt'),
   };
   const ca = await openCa(stateFolder);
-  const kept = readIfPresent(files.certificate);
+  const kept = readIfThere(files.certificate);
   const isGood =
     kept &&
-    readIfPresent(files.key) &&
+    readIfThere(files.key) &&
     new X509Certificate(kept).verify(new X509Certificate(ca.certificate).publicKey) &&
     Date.parse(new X509Certificate(kept).validTo) > Date.now() + RENEW_BEFORE_MS;
   if (isGood) return files;

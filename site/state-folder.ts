@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -36,10 +36,6 @@ export function lockStateFolder(path: string): Disposable {
     });
   }
   return { [Symbol.dispose]: () => lock.close() };
-}
-
-export function readIfPresent(path: string): string | undefined {
-  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
 }
 
 /** Writes a file of the owner's in one step: a crash leaves the old one or the new one, never half of it. */

@@ -4,7 +4,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { withoutCredentials } from '../../net/without-credentials.ts';
+import { redact } from '../../net/redact.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { type ActionContext, defineAction } from '../contract/action.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
@@ -68,7 +68,7 @@ export const archive2disk = defineAction({
     const target = await findTargetFilesystem(context, variables.DEST_DISK, variables.KINDLING_DISK);
     if (context.isDryRun)
       return {
-        summary: `would unpack ${withoutCredentials(variables.ARCHIVE_URL)} into ${variables.DEST_PATH} on ${target.device}`,
+        summary: `would unpack ${redact(variables.ARCHIVE_URL)} into ${variables.DEST_PATH} on ${target.device}`,
       };
     const mounted = await mountFilesystem(context, target.device, {
       fsType: variables.FS_TYPE ?? target.fsType,

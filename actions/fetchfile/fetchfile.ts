@@ -6,7 +6,7 @@ import { request as httpsRequest } from 'node:https';
 import path from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { withoutCredentials } from '../../net/without-credentials.ts';
+import { redact } from '../../net/redact.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { defineAction } from '../contract/action.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
@@ -49,7 +49,7 @@ export const fetchfile = defineAction({
     const target = await findTargetFilesystem(context, variables.DEST_DISK, variables.KINDLING_DISK);
     const name = variables.DEST_PATH;
     if (context.isDryRun)
-      return { summary: `would fetch ${withoutCredentials(variables.URL)} to ${name} on ${target.device}` };
+      return { summary: `would fetch ${redact(variables.URL)} to ${name} on ${target.device}` };
     const fsType = variables.FS_TYPE ?? target.fsType;
     const mounted = await mountFilesystem(context, target.device, { fsType });
     const existing = await lstat(await pathInRoot(mounted.target, name)).catch(() => undefined);
@@ -78,7 +78,7 @@ export async function fetchTo(
   sha256: string,
   { signal, silenceMs = SILENCE_MS }: { signal: AbortSignal; silenceMs?: number },
 ): Promise<number> {
-  const shown = withoutCredentials(url);
+  const shown = redact(url);
   const response = await get(url, signal, silenceMs);
   if (response.statusCode !== 200) {
     response.destroy();
@@ -119,7 +119,7 @@ function get(url: string, signal: AbortSignal, silenceMs: number): Promise<Incom
       asking.destroy(silence);
     })
     .on('error', (cause) =>
-      reject(new KindlingError('KND_FILE_FETCH', `${withoutCredentials(url)} cannot be reached`, { cause })),
+      reject(new KindlingError('KND_FILE_FETCH', `${redact(url)} cannot be reached`, { cause })),
     )
     .end();
   return promise;

@@ -1,8 +1,9 @@
 import type { Hash } from 'node:crypto';
+import { redact } from '../../net/redact.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { nodeCrypto } from '../../system/crypto.ts';
 import type { HttpConnection } from './http/connection.ts';
-import { get, redact, statusError } from './http/get.ts';
+import { get, statusError } from './http/get.ts';
 import { contentLength, type ResponseHead } from './http/response-parser.ts';
 import type { RetryPolicy, Transport } from './interface.ts';
 import { DEFAULT_WINDOW_MS, RetryPause } from './retry-pause.ts';

@@ -1,4 +1,5 @@
 import type { Worker } from 'node:worker_threads';
+import { redact } from '../../net/redact.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { ErrorCode } from '../../protocol/error-codes.ts';
 import { fromReport } from '../../protocol/error-report.ts';
@@ -17,7 +18,7 @@ import {
   withholdFrom,
 } from './finish.ts';
 import { checkFormat, SNIFF_LENGTH, sniffFormat } from './formats.ts';
-import { getSmall, redact } from './http/get.ts';
+import { getSmall } from './http/get.ts';
 import type { ImageFormat, WriteImageContext, WriteImageRequest, WriteImageResult } from './interface.ts';
 import { closingLine, findBottleneck, ProgressReporter, type ProgressSample } from './progress.ts';
 import { DEFAULT_WINDOW_MS, RetryPause } from './retry-pause.ts';

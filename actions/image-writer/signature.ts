@@ -1,7 +1,7 @@
+import { redact } from '../../net/redact.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { imageSignatureText } from '../../protocol/image-signature.ts';
 import { nodeCrypto } from '../../system/crypto.ts';
-import { redact } from './http/get.ts';
 import { getFromAny } from './http/get-from-any.ts';
 import type { WriteImageContext, WriteImageRequest } from './interface.ts';
 

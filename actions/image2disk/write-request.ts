@@ -1,8 +1,8 @@
 import { createPublicKey } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
+import type { ProxySettings } from '../../net/proxy.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Values } from '../contract/parameters.ts';
-import type { Proxies } from '../image-writer/http/proxy.ts';
 import type {
   ChunkOptions,
   ExpectedImage,
@@ -64,7 +64,7 @@ export function proxiesOf(
     ImageVariables,
     'HTTP_PROXY' | 'HTTPS_PROXY' | 'NO_PROXY' | 'http_proxy' | 'https_proxy' | 'no_proxy'
   >,
-): Proxies {
+): ProxySettings {
   return given({
     httpProxy: variables.HTTP_PROXY ?? variables.http_proxy,
     httpsProxy: variables.HTTPS_PROXY ?? variables.https_proxy,

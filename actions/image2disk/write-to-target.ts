@@ -1,5 +1,5 @@
 import { access } from 'node:fs/promises';
-import { withoutCredentials } from '../../net/without-credentials.ts';
+import { redact } from '../../net/redact.ts';
 import type { Disk } from '../../protocol/inventory.ts';
 import { waitFor } from '../../system/wait.ts';
 import type { ActionContext, ActionResult } from '../contract/action.ts';
@@ -22,14 +22,14 @@ export async function writeToTarget(
     selector: variables.KINDLING_DISK,
   });
   const others = verdicts.filter((verdict) => verdict.disk !== disk);
-  const plan = planFor(`write ${withoutCredentials(variables.IMG_URL)}`, [disk], others);
+  const plan = planFor(`write ${redact(variables.IMG_URL)}`, [disk], others);
   const planHash = announcePlan(context, plan, {
     policy: variables.KINDLING_REQUIRE_CONSENT,
     given: variables.KINDLING_CONSENT,
   });
   if (context.isDryRun) {
     return {
-      summary: `would write ${withoutCredentials(variables.IMG_URL)} to ${disk.path}`,
+      summary: `would write ${redact(variables.IMG_URL)} to ${disk.path}`,
       data: { planHash, disk: identityOf(disk) },
     };
   }

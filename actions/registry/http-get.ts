@@ -1,7 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
+import { type ProxySettings, proxyFor } from '../../net/proxy.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import { type Proxies, proxyFor } from '../image-writer/http/proxy.ts';
 
 export interface GetOptions {
   headers?: Record<string, string>;
@@ -9,7 +9,7 @@ export interface GetOptions {
   ca?: string | undefined;
   skipVerify?: boolean;
   signal?: AbortSignal;
-  proxies?: Proxies | undefined;
+  proxies?: ProxySettings | undefined;
 }
 
 const MOST_REDIRECTS = 5;

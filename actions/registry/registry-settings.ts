@@ -1,4 +1,4 @@
-import type { Proxies } from '../image-writer/http/proxy.ts';
+import { type ProxySettings, proxiesOfEnvironment } from '../../net/proxy.ts';
 
 /** What a site says about registries; the agent passes it to its actions in these variables of the process. */
 export interface RegistrySettings {
@@ -11,7 +11,7 @@ export interface RegistrySettings {
   /** `registry=mirror` or a mirror for all; the first that fits and answers is taken, the registry itself comes last. */
   mirrors: readonly { registry: string | undefined; mirror: string }[];
   /** As the agent passes them on to programs, in small letters. */
-  proxies: Proxies;
+  proxies: ProxySettings;
 }
 
 /** The names of the variables, by setting. */
@@ -24,7 +24,6 @@ export const REGISTRY_VARIABLES = {
 } as const;
 
 export function readRegistrySettings(environment: NodeJS.ProcessEnv = process.env): RegistrySettings {
-  const { http_proxy: httpProxy, https_proxy: httpsProxy, no_proxy: noProxy } = environment;
   const list = (text: string | undefined) => (text ?? '').split(/[\s,]+/).filter(Boolean);
   return {
     defaultRegistry: environment[REGISTRY_VARIABLES.defaultRegistry] || undefined,
@@ -37,11 +36,7 @@ export function readRegistrySettings(environment: NodeJS.ProcessEnv = process.en
         ? { registry: undefined, mirror: first }
         : { registry: first, mirror: second };
     }),
-    proxies: {
-      ...(httpProxy ? { httpProxy } : {}),
-      ...(httpsProxy ? { httpsProxy } : {}),
-      ...(noProxy ? { noProxy } : {}),
-    },
+    proxies: proxiesOfEnvironment(environment),
   };
 }
 

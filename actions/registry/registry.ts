@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
+import type { ProxySettings } from '../../net/proxy.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import type { Proxies } from '../image-writer/http/proxy.ts';
 import { httpGet } from './http-get.ts';
 import type { ImageReference } from './image-reference.ts';
 import { basesFor } from './registry-settings.ts';
@@ -15,7 +15,7 @@ export interface RegistryOptions {
   ca?: string | undefined;
   skipVerify?: boolean;
   signal?: AbortSignal;
-  proxies?: Proxies;
+  proxies?: ProxySettings;
   /** Where to ask, in order (registry-settings.ts); without it the registry itself. */
   bases?: readonly string[];
   /** Whether user and password may be sent to this one of them; without it to all. */

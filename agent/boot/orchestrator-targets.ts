@@ -1,6 +1,6 @@
+import { proxyFor } from '../../net/proxy.ts';
 import type { Config } from '../config/resolve-config.ts';
-import { parseEndpoint } from '../connection/endpoint.ts';
-import { proxyFor } from '../connection/proxy.ts';
+import { parseEndpoint, urlOf } from '../connection/endpoint.ts';
 import type { Target } from './network/reach.ts';
 
 /** Who must be reachable for this node to get anywhere: the servers of the config, or the proxy in front of them. */
@@ -20,7 +20,7 @@ export function orchestratorTargets(config: Config): Target[] {
       isPlain ? 'off' : 'verified',
       /^https?:/.test(name) ? undefined : port,
     );
-    const proxy = proxyFor(endpoint, config);
+    const proxy = proxyFor(new URL(urlOf(endpoint, '/')), config);
     if (!proxy) return [{ host: endpoint.host, port: endpoint.port }];
     return [{ host: proxy.hostname, port: Number(proxy.port) || (proxy.protocol === 'https:' ? 443 : 80) }];
   });

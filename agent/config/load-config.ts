@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { KindlingError } from '../../protocol/error.ts';
 import { ENVIRONMENT_PATHS } from '../../protocol/site-files.ts';
 import { parseKernelArguments } from '../../system/kernel-arguments.ts';
+import { readIfThere } from '../../system/read-if-there.ts';
 import { parseEnvConfig } from './env-config.ts';
 import { type ResolvedConfig, resolveConfig } from './resolve-config.ts';
 
@@ -44,13 +44,4 @@ export function parseFlags(args: readonly string[]): { name: string; value: stri
     } else flags.push({ name, value: '' });
   }
   return flags;
-}
-
-function readIfThere(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new KindlingError('KND_CONFIG_INVALID', `${file} cannot be read`, { cause: error });
-  }
 }

@@ -2,11 +2,11 @@ import { lookup } from 'node:dns/promises';
 import http from 'node:http';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
+import { proxyFor } from '../../net/proxy.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { describeCertificateError, type SeenCertificate } from './certificate-error.ts';
-import { authorityOf, type Endpoint } from './endpoint.ts';
+import { authorityOf, type Endpoint, urlOf } from './endpoint.ts';
 import type { Network } from './network.ts';
-import { proxyFor } from './proxy.ts';
 import { readServerTime } from './server-time.ts';
 
 const RUNG_TIMEOUT_MS = 5000;
@@ -19,7 +19,7 @@ export async function findBrokenRung(
   network: Network,
   endpoint: Endpoint,
 ): Promise<KindlingError | undefined> {
-  const proxy = proxyFor(endpoint, network.proxies);
+  const proxy = proxyFor(new URL(urlOf(endpoint, '/')), network.proxies);
   const hop = proxy ? { host: proxy.hostname, port: Number(proxy.port || 80) } : endpoint;
   const hopName = proxy ? `proxy ${hop.host}` : hop.host;
   let socket: Socket | undefined;

@@ -3,9 +3,9 @@ import https from 'node:https';
 import { isIP } from 'node:net';
 import { checkServerIdentity, type SecureContext } from 'node:tls';
 import { ChannelCredentials, Client, type ClientOptions } from '@grpc/grpc-js';
+import { type ProxySettings, proxyFor } from '../../net/proxy.ts';
 import type { Config } from '../config/resolve-config.ts';
-import { authorityOf, type Endpoint, parseEndpoint } from './endpoint.ts';
-import { type ProxySettings, proxyFor } from './proxy.ts';
+import { authorityOf, type Endpoint, urlOf } from './endpoint.ts';
 import { loadTrust } from './trust.ts';
 
 /** How the agent reaches servers: one trust store and one idea of proxies for HTTP and for gRPC. */
@@ -24,7 +24,7 @@ export function createNetwork(config: Config): Network {
 /** Opens a gRPC channel; it connects when first used and reconnects by itself. Close it when done. */
 export function openChannel(network: Network, endpoint: Endpoint): Client {
   const target = `dns:${authorityOf(endpoint)}`;
-  const proxy = proxyFor(endpoint, network.proxies);
+  const proxy = proxyFor(new URL(urlOf(endpoint, '/')), network.proxies);
   const credentials =
     endpoint.tls === 'off'
       ? ChannelCredentials.createInsecure()
@@ -103,7 +103,7 @@ export async function fetchText(
 /** Starts an HTTP request through the right proxy with the right trust; the caller writes the body and reads the answer. */
 export function startRequest(network: Network, url: string, request: HttpRequest): http.ClientRequest {
   const { protocol } = new URL(url);
-  const proxy = proxyFor(parseEndpoint(url, 'verified'), network.proxies);
+  const proxy = proxyFor(new URL(url), network.proxies);
   const options: https.RequestOptions = {
     method: request.method ?? 'GET',
     headers: request.headers as http.OutgoingHttpHeaders,

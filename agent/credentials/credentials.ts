@@ -1,8 +1,8 @@
+import { delayBefore } from '../../net/retry.ts';
 import { KindlingError, toKindlingError } from '../../protocol/error.ts';
 import { pause } from '../../system/wait.ts';
 import { type Endpoint, parseEndpoint } from '../connection/endpoint.ts';
 import type { Network } from '../connection/network.ts';
-import { delayBefore } from '../connection/retry.ts';
 import type { Log } from '../report/log.ts';
 import type { CredentialFiles } from './credential-files.ts';
 import { type AccessToken, type Grant, requestAccessToken, requestReleaseToken } from './token-endpoint.ts';

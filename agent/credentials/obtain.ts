@@ -1,4 +1,4 @@
-import { reconnectBackOff, retryUntilItWorks } from '../connection/retry.ts';
+import { reconnectBackOff, retryUntilItWorks } from '../../net/retry.ts';
 import type { OnboardOptions } from '../onboarding/onboard.ts';
 import { type Onboarded, onboard } from '../onboarding/onboard.ts';
 import { CredentialFiles } from './credential-files.ts';

@@ -1,9 +1,9 @@
+import { reconnectBackOff, retryUntilItWorks, type Waiting } from '../../net/retry.ts';
 import { KindlingError, toKindlingError } from '../../protocol/error.ts';
 import type { Config } from '../config/resolve-config.ts';
 import { authorityOf, type Endpoint, parseEndpoint } from '../connection/endpoint.ts';
 import { explainCallError } from '../connection/explain.ts';
 import { type Network, openChannel } from '../connection/network.ts';
-import { reconnectBackOff, retryUntilItWorks, type Waiting } from '../connection/retry.ts';
 import { type AccessToken, type Grant, requestAccessToken } from '../credentials/token-endpoint.ts';
 import type { Log } from '../report/log.ts';
 import type { Console } from './console.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import type { Waiting } from '../../net/retry.ts';
 import type { KindlingError } from '../../protocol/error.ts';
 import type { Config } from '../config/resolve-config.ts';
-import type { Waiting } from '../connection/retry.ts';
 import { createLog, type Log } from './log.ts';
 import { Ring } from './ring.ts';
 import { type LogSink, Shipper } from './ship.ts';

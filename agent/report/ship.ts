@@ -1,5 +1,5 @@
+import { delayBefore } from '../../net/retry.ts';
 import { pause } from '../../system/wait.ts';
-import { delayBefore } from '../connection/retry.ts';
 import type { Ring, RingEntry } from './ring.ts';
 
 /** Where log lines go. `send` resolves when the other side has them; a rejection means: all of them again. */

@@ -1,6 +1,5 @@
 import type { ActionOutcome, StartChildOptions } from '../../actions/process/start-child.ts';
-import { type ErrorReport, KindlingError } from '../../protocol/error.ts';
-import { ERROR_CODES, type ErrorCode } from '../../protocol/error-codes.ts';
+import { fromReport } from '../../protocol/error-report.ts';
 
 export type StartChild = (
   image: string,
@@ -35,16 +34,7 @@ export async function runStep(
     },
   });
   signal.throwIfAborted(); // the reason it was stopped for says more than «cancelled»
-  if (outcome.status !== 'success') throw errorOf(outcome.error);
+  if (outcome.status !== 'success') throw fromReport(outcome.error);
   say(`${action}: ${outcome.summary}`);
   return outcome.data ?? {};
-}
-
-function errorOf(report: ErrorReport): KindlingError {
-  const code = report.code in ERROR_CODES ? (report.code as ErrorCode) : 'KND_UNEXPECTED';
-  return new KindlingError(code, report.message, {
-    hint: report.hint,
-    retryable: report.retryable,
-    ...(report.evidence ? { evidence: report.evidence } : {}),
-  });
 }

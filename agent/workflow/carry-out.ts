@@ -1,7 +1,7 @@
+import { type BackOff, retryUntilItWorks, type Waiting } from '../../net/retry.ts';
 import type { HandOver, ProgressEvent } from '../../protocol/action-events.ts';
 import { KindlingError, toErrorReport } from '../../protocol/error.ts';
 import { pause } from '../../system/wait.ts';
-import { type BackOff, retryUntilItWorks, type Waiting } from '../connection/retry.ts';
 import { areCredentialsGone } from '../credentials/credentials.ts';
 import type { Log } from '../report/log.ts';
 import { type Executed, type Executor, failureText } from './executor.ts';

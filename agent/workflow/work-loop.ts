@@ -1,6 +1,6 @@
+import { retryUntilItWorks } from '../../net/retry.ts';
 import type { HandOver } from '../../protocol/action-events.ts';
 import { pause } from '../../system/wait.ts';
-import { retryUntilItWorks } from '../connection/retry.ts';
 import { areCredentialsGone } from '../credentials/credentials.ts';
 import type { AnyDialect } from './any-dialect.ts';
 import { type ActionSurroundings, carryOut, runAfterReport } from './carry-out.ts';

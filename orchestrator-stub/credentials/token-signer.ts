@@ -11,7 +11,8 @@ import {
   jwtVerify,
   SignJWT,
 } from 'jose';
-import { readIfPresent, writePrivate } from '../../site/state-folder.ts';
+import { writePrivate } from '../../site/state-folder.ts';
+import { readIfThere } from '../../system/read-if-there.ts';
 
 const ALGORITHM = 'RS256';
 /** Verified tokens are remembered: an agent shows the same one with every poll. */
@@ -27,7 +28,7 @@ export interface TokenSigner {
 /** Signs and verifies the site's tokens with a key that is made on first start and kept. */
 export async function openTokenSigner(folder: string, now: () => Date): Promise<TokenSigner> {
   const path = join(folder, 'token-signing.key');
-  let pem = readIfPresent(path);
+  let pem = readIfThere(path);
   if (!pem) {
     pem = generateKeyPairSync('rsa', { modulusLength: 2048 })
       .privateKey.export({ type: 'pkcs8', format: 'pem' })

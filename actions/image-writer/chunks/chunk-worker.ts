@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { redact } from '../../../net/redact.ts';
 import { KindlingError } from '../../../protocol/error.ts';
 import { isWorthAsking, nameDownloadError } from '../download.ts';
 import type { HttpConnection } from '../http/connection.ts';
-import { redact } from '../http/get.ts';
 import { DEFAULT_WINDOW_MS, RetryPause } from '../retry-pause.ts';
 import { dataRuns } from '../stream/block-output.ts';
 import { alignedMemory } from '../target/aligned-memory.ts';

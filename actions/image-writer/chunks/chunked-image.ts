@@ -1,8 +1,8 @@
 import type { ImageManifest } from '../../../formats/image-manifest.ts';
 import { moveBackupGpt, restoreGpt } from '../../../formats/partition-table/gpt-backup.ts';
+import { redact } from '../../../net/redact.ts';
 import { KindlingError } from '../../../protocol/error.ts';
 import { checkFits, checkHead, makeBootable, makeUnbootable, withholdFrom } from '../finish.ts';
-import { redact } from '../http/get.ts';
 import type { Bottleneck, WriteImageContext, WriteImageRequest, WriteImageResult } from '../interface.ts';
 import { closingLine, findBottleneck, ProgressReporter, type ProgressSample } from '../progress.ts';
 import { GATE_BYTES, HEAD_BYTES } from '../stream/block-output.ts';

@@ -1,6 +1,7 @@
+import { redact } from '../../../net/redact.ts';
 import { KindlingError } from '../../../protocol/error.ts';
 import type { HttpConnection } from '../http/connection.ts';
-import { get, redact, statusError } from '../http/get.ts';
+import { get, statusError } from '../http/get.ts';
 import type { ResponseHead } from '../http/response-parser.ts';
 import type { Transport } from '../interface.ts';
 import { StallWatch } from '../stall-watch.ts';

@@ -1,5 +1,5 @@
+import { redact } from '../../../net/redact.ts';
 import { isWorthAsking, nameDownloadError } from '../download.ts';
-import { redact } from '../http/get.ts';
 import type { WriteImageContext, WriteImageRequest } from '../interface.ts';
 import { DEFAULT_WINDOW_MS, RetryPause } from '../retry-pause.ts';
 import type { ChunkTable } from './chunk-table.ts';

@@ -4,8 +4,8 @@ import {
   isManifestSignedBy,
   MANIFEST_MAGIC,
 } from '../../../formats/image-manifest.ts';
+import { redact } from '../../../net/redact.ts';
 import { KindlingError, toKindlingError } from '../../../protocol/error.ts';
-import { redact } from '../http/get.ts';
 import { getFromAny } from '../http/get-from-any.ts';
 import type { ExpectedImage, WriteImageContext, WriteImageRequest } from '../interface.ts';
 import { besides } from '../signature.ts';

@@ -1,8 +1,8 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
+import { proxyFor } from '../../../net/proxy.ts';
 import { KindlingError } from '../../../protocol/error.ts';
 import type { Transport } from '../interface.ts';
-import { proxyFor } from './proxy.ts';
 import { type BodySink, type ResponseHead, ResponseParser } from './response-parser.ts';
 
 const RECEIVE_BUFFER = 256 * 1024;

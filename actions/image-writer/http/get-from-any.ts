@@ -1,8 +1,9 @@
+import { redact } from '../../../net/redact.ts';
 import type { KindlingError } from '../../../protocol/error.ts';
 import { nameDownloadError } from '../download.ts';
 import type { RetryPolicy } from '../interface.ts';
 import { DEFAULT_WINDOW_MS, RetryPause } from '../retry-pause.ts';
-import { getSmall, redact, type SmallGetOptions } from './get.ts';
+import { getSmall, type SmallGetOptions } from './get.ts';
 
 const LONGEST_PAUSE_MS = 30_000;
 

@@ -1,3 +1,4 @@
+import { redact } from '../../../net/redact.ts';
 import { KindlingError } from '../../../protocol/error.ts';
 import type { Transport } from '../interface.ts';
 import { HttpConnection } from './connection.ts';
@@ -140,16 +141,6 @@ export function statusError(status: number, source: string): KindlingError {
   const isServerAtFault = status >= 500 || status === 429 || status === 408;
   const code = isServerAtFault ? 'KND_IMAGE_SERVER_ERROR' : 'KND_IMAGE_REFUSED';
   return new KindlingError(code, `${redact(source)} answered ${status}`, details);
-}
-
-/** The address without its password and without its query, which is where signed addresses carry their key: for messages. */
-export function redact(source: string): string {
-  const url = URL.parse(source);
-  if (!url || !HTTP.has(url.protocol)) return 'the address of the image';
-  if (url.password) url.password = '***';
-  const hasQuery = url.search !== '';
-  url.search = '';
-  return hasQuery ? `${url.href}?…` : url.href;
 }
 
 /** Where a Location leads, if we follow it. */

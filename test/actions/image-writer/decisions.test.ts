@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decodeJournal, encodeJournal } from '../../../actions/image-writer/chunks/journal.ts';
 import { rankOwners } from '../../../actions/image-writer/chunks/neighbours/rank.ts';
-import { redact } from '../../../actions/image-writer/http/get.ts';
-import { proxyFor } from '../../../actions/image-writer/http/proxy.ts';
 import {
   closingLine,
   describeProgress,
@@ -76,41 +74,6 @@ describe('progress', () => {
       '3.9 GiB in 21 s, 199 MB/s; limited by the network',
     );
   });
-});
-
-describe('the proxy', () => {
-  const transport = {
-    httpProxy: 'proxy:3128',
-    httpsProxy: 'http://secure:3128',
-    noProxy: '.local, 10.0.0.0/8,exact.example:8080, [fd00::5]:80',
-  };
-  test.each([
-    ['http://a.example/x', 'proxy:3128'],
-    ['https://a.example/x', 'secure:3128'],
-    ['http://node.local/x', undefined],
-    ['http://10.1.2.3/x', undefined],
-    ['http://11.1.2.3/x', 'proxy:3128'],
-    ['http://exact.example:8080/x', undefined],
-    ['http://exact.example/x', 'proxy:3128'],
-    ['http://127.0.0.1/x', undefined],
-    ['http://[fd00::5]/x', undefined],
-    ['http://[fd00::6]:8080/x', 'proxy:3128'],
-  ])('for %s is %s', (url, host) => {
-    expect(proxyFor(new URL(url), transport)?.host).toBe(host);
-  });
-  test('that is no http address is told, and a range that is none matches nobody', () => {
-    const find = (httpProxy: string, noProxy = '') =>
-      proxyFor(new URL('http://10.1.2.3/x'), { httpProxy, noProxy });
-    expect(() => find('socks5://proxy:1080')).toThrow(expect.objectContaining({ code: 'KND_USAGE' }));
-    expect(() => find('http://:::')).toThrow(expect.objectContaining({ code: 'KND_USAGE' }));
-    expect(find('https://proxy:3129', '10.0.0.0/99, 10.0.0.0/x')?.protocol).toBe('https:');
-  });
-});
-
-test('addresses in messages have neither password nor query', () => {
-  expect(redact('https://user:secret@images.test/disk.zst?X-Amz-Signature=key#x')).not.toMatch(/secret|key/);
-  expect(redact('http://images.test/disk.zst')).toBe('http://images.test/disk.zst');
-  expect(redact('user:secret@images')).not.toContain('secret');
 });
 
 describe('the journal', () => {

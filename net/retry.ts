@@ -1,5 +1,5 @@
-import { type KindlingError, toKindlingError } from '../../protocol/error.ts';
-import { pause } from '../../system/wait.ts';
+import { type KindlingError, toKindlingError } from '../protocol/error.ts';
+import { pause } from '../system/wait.ts';
 
 export interface BackOff {
   firstMs: number;
