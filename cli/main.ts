@@ -7,7 +7,7 @@ import { runProgram } from './run-program.ts';
 /** `kindling`: everything an operator does. */
 const program = new Command('kindling')
   .description('Turns bare metal into running edge nodes')
-  .version(programVersion());
+  .version(await programVersion());
 
 const asked = process.argv[2] === 'help' ? process.argv[3] : process.argv[2];
 await runProgram(program, async () => {

@@ -1,7 +1,7 @@
 import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { execa } from 'execa';
 import { cached, hashOfFile } from '../initrd/build-cache.ts';
+import { runTool } from '../initrd/build-tool.ts';
 import { debianSources } from '../initrd/debian/mirror.ts';
 import { KindlingError } from '../protocol/error.ts';
 
@@ -36,7 +36,7 @@ export async function ensureIpxe(): Promise<string> {
         `${PINNED.package} has the hash ${hash}, not the pinned ${PINNED.sha256}`,
       );
     }
-    await execa('dpkg-deb', ['-x', deb, join(work, 'files')]);
+    await runTool('dpkg-deb', ['-x', deb, join(work, 'files')]);
     for (const [name, path] of Object.entries(FILES))
       await copyFile(join(work, 'files', path), join(target, name));
     await rm(work, { recursive: true });
@@ -71,8 +71,8 @@ async function downloadFromSuite(work: string): Promise<string> {
   );
   const env = { APT_CONFIG: join(work, 'apt.conf') };
   try {
-    await execa('apt-get', ['-q', 'update'], { env });
-    await execa('apt-get', ['-q', 'download', `${PINNED.package}=${PINNED.version}`], {
+    await runTool('apt-get', ['-q', 'update'], { env });
+    await runTool('apt-get', ['-q', 'download', `${PINNED.package}=${PINNED.version}`], {
       env,
       cwd: folders.download,
     });

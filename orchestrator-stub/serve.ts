@@ -232,7 +232,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     ca: () => certificates.ca,
     artefacts: [...(options.artefacts ?? []), join(stateFolder, 'tink-stack')],
     files: [...(options.files ?? []), join(stateFolder, 'files-edge-orch')],
-    version: programVersion(),
+    version: await programVersion(),
     now,
     onFailure,
   });

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
-import { ExecaError, execa } from 'execa';
 import { KindlingError } from '../protocol/error.ts';
+import { run, stderrOf } from '../system/run.ts';
 import { step } from '../system/step.ts';
 import { DEBIAN_PACKAGES } from './debian-packages.ts';
 
@@ -45,12 +45,12 @@ function listsAreFresh(): boolean {
 
 async function apt(args: string[]): Promise<void> {
   try {
-    await execa('apt-get', ['-o', 'Acquire::Retries=3', ...args], {
+    await run('apt-get', ['-o', 'Acquire::Retries=3', ...args], {
       env: { DEBIAN_FRONTEND: 'noninteractive' },
-      all: true,
+      foreground: true,
     });
   } catch (cause) {
-    const output = (cause instanceof ExecaError && cause.all) || String(cause);
+    const output = stderrOf(cause) || String(cause);
     const errors = output.split('\n').filter((line) => line.startsWith('E:'));
     throw new KindlingError(
       'KND_SETUP_FAILED',

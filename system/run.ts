@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { KindlingError } from '../protocol/error.ts';
+import { debianPackageOf } from './debian-package.ts';
 
 export interface RunOptions {
   input?: string | Buffer;
@@ -9,6 +11,11 @@ export interface RunOptions {
   timeoutMs?: number;
   /** Exit codes that are an answer, not a failure. Default: only 0. */
   okExitCodes?: readonly number[];
+  /**
+   * For programs that a person's command starts: it stays in our process group, so that Ctrl-C ends it with us.
+   * A deadline or cancel then ends the program alone; what it has started goes on.
+   */
+  foreground?: boolean;
   /** Called with what the program prints, as it prints it; for programs that run long. */
   onOutput?: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
 }
@@ -17,6 +24,17 @@ export interface RunResult {
   stdout: string;
   stderr: string;
   exitCode: number;
+  durationMs: number;
+}
+
+/** The evidence of an error of `run`, complete: what was started, how it ended and what it said last. No standard output: it may be a key. */
+export interface FailedRun {
+  command: string;
+  cwd: string;
+  exitCode: number | null;
+  signal: NodeJS.Signals | null;
+  timedOut: boolean;
+  stderr: string;
   durationMs: number;
 }
 
@@ -29,7 +47,10 @@ const OURS_ALONE = ['REGISTRY_PASSWORD'];
 /** How long something a program left in the background may keep its output open once the program itself has ended. */
 const LINGER_MS = 2000;
 
-/** Runs a program to its end, in its own process group so that a timeout or cancel ends its children too. */
+/** So much of what a program wrote to its standard error goes with the error, which travels to the server. */
+const STDERR_TAIL = 4096;
+
+/** Runs a program to its end, in its own process group (unless in the foreground) so that a timeout or cancel ends its children too. */
 export const run: Run = (program, args, options = {}) => {
   // Started and killed at once it could still have done something.
   if (options.signal?.aborted) return Promise.reject(options.signal.reason);
@@ -39,7 +60,7 @@ export const run: Run = (program, args, options = {}) => {
     cwd: options.cwd,
     env: { ...inherited(), ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
-    detached: true,
+    detached: !options.foreground,
   });
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
@@ -60,7 +81,7 @@ export const run: Run = (program, args, options = {}) => {
   const killTree = () => {
     if (child.pid === undefined) return;
     try {
-      process.kill(-child.pid, 'SIGKILL');
+      process.kill(options.foreground ? child.pid : -child.pid, 'SIGKILL');
     } catch {
       // already gone
     }
@@ -84,16 +105,17 @@ export const run: Run = (program, args, options = {}) => {
   });
 
   const command = [program, ...args].join(' ');
-  child.on('error', (cause: NodeJS.ErrnoException) => {
-    const isMissing = cause.code === 'ENOENT';
-    reject(
-      new KindlingError(
-        isMissing ? 'KND_TOOL_MISSING' : 'KND_COMMAND_FAILED',
-        isMissing ? `the program ${program} is not installed` : `${command} could not be started`,
-        { cause },
-      ),
-    );
+  const failed = (how: Partial<FailedRun>): FailedRun => ({
+    command,
+    cwd: options.cwd ?? process.cwd(),
+    exitCode: null,
+    signal: null,
+    timedOut: false,
+    stderr: Buffer.concat(stderr).toString().slice(-STDERR_TAIL),
+    durationMs: performance.now() - startedAt,
+    ...how,
   });
+  child.on('error', (cause: NodeJS.ErrnoException) => reject(couldNotStart(program, failed({}), cause)));
   child.on('close', (exitCode, signal) => {
     stop.removeEventListener('abort', killTree);
     const result = {
@@ -105,7 +127,7 @@ export const run: Run = (program, args, options = {}) => {
     if (deadline?.aborted) {
       reject(
         new KindlingError('KND_TIMEOUT', `${command} did not end within ${options.timeoutMs} ms`, {
-          evidence: { ...result },
+          evidence: { ...failed({ exitCode, signal, timedOut: true }) },
         }),
       );
     } else if (options.signal?.aborted) {
@@ -117,13 +139,35 @@ export const run: Run = (program, args, options = {}) => {
       const said = lastLines(result.stderr) || lastLines(result.stdout);
       reject(
         new KindlingError('KND_COMMAND_FAILED', `${command} ${how}${said ? `: ${said}` : ''}`, {
-          evidence: { ...result, signal },
+          evidence: { ...failed({ exitCode, signal }) },
         }),
       );
     }
   });
   return promise;
 };
+
+/** What a program that `run` started wrote to its standard error before it failed; empty for every other error. */
+export function stderrOf(thrown: unknown): string {
+  const stderr = thrown instanceof KindlingError ? thrown.evidence?.['stderr'] : undefined;
+  return typeof stderr === 'string' ? stderr.trim() : '';
+}
+
+function couldNotStart(program: string, failed: FailedRun, cause: NodeJS.ErrnoException): KindlingError {
+  const evidence = { ...failed };
+  // a working directory that is not there is ENOENT too
+  if (cause.code !== 'ENOENT' || !existsSync(failed.cwd))
+    return new KindlingError('KND_COMMAND_FAILED', `${failed.command} could not be started`, {
+      cause,
+      evidence,
+    });
+  const debianPackage = debianPackageOf(program);
+  return new KindlingError('KND_TOOL_MISSING', `the program ${program} is not installed`, {
+    cause,
+    evidence,
+    ...(debianPackage ? { hint: `Install the Debian package ${debianPackage}.` } : {}),
+  });
+}
 
 function inherited(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !OURS_ALONE.includes(name)));

@@ -1,5 +1,6 @@
 import { access } from 'node:fs/promises';
 import { KindlingError } from '../../protocol/error.ts';
+import { stderrOf } from '../../system/run.ts';
 import type { ActionContext } from '../contract/action.ts';
 
 /** Through the kernel’s resource manager: the TPM’s few slots are not exhausted by a program that was killed. */
@@ -42,8 +43,7 @@ async function tool(
     return await run(TOOL, [command, ...args, '-T', `device:${DEVICE}`], { timeoutMs: 60_000 });
   } catch (cause) {
     if (cause instanceof KindlingError && cause.code === 'KND_TOOL_MISSING') throw cause;
-    const said = cause instanceof KindlingError ? String(cause.evidence?.['stderr'] ?? '').trim() : '';
-    const last = said.split('\n').at(-1) ?? '';
+    const last = stderrOf(cause).split('\n').at(-1) ?? '';
     throw new KindlingError('KND_TPM_FAILED', `the TPM could not ${command} the key${last && `: ${last}`}`);
   }
 }

@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BuildOptions, build } from 'esbuild';
 import { KindlingError } from '../../protocol/error.ts';
+import { run } from '../../system/run.ts';
 
 /** The agent's JavaScript as it goes into the executable, by name: `agent.cjs`, and every worker under its path in the repository. */
 export type Bundle = Map<string, string>;
@@ -18,7 +18,7 @@ export function bundleAgent(): Promise<Bundle> {
 
 /** A program and its worker threads, by their paths in the repository. */
 export async function bundleProgram(main: string, workers: readonly string[]): Promise<Bundle> {
-  const options = sharedOptions();
+  const options = await sharedOptions();
   const bundle: Bundle = new Map([['agent.cjs', await bundleFile(main, options)]]);
   for (const worker of workers) bundle.set(worker, await bundleFile(worker, options));
   return bundle;
@@ -33,7 +33,7 @@ async function bundleFile(entry: string, options: BuildOptions): Promise<string>
   }
 }
 
-function sharedOptions(): BuildOptions {
+async function sharedOptions(): Promise<BuildOptions> {
   return {
     absWorkingDir: ROOT,
     bundle: true,
@@ -48,7 +48,7 @@ function sharedOptions(): BuildOptions {
     legalComments: 'none',
     logLevel: 'silent',
     define: {
-      KINDLING_BUILD: JSON.stringify(describeBuild()),
+      KINDLING_BUILD: JSON.stringify(await describeBuild()),
       'import.meta.url': '"file:///kindling-agent"',
       'import.meta.dirname': '"/"',
     },
@@ -56,13 +56,13 @@ function sharedOptions(): BuildOptions {
 }
 
 /** What `kindling-agent --version` says. The commit is the last one that touched what the agent is made of. */
-function describeBuild() {
+async function describeBuild() {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
   const sources = ['agent', 'actions', 'net', 'formats', 'system', 'protocol', 'package-lock.json'];
-  const git = spawnSync('git', ['log', '-1', '--format=%h %ct', '--abbrev=9', '--', ...sources], {
+  // no git, or no repository: an unpacked archive of the sources
+  const git = await run('git', ['log', '-1', '--format=%h %ct', '--abbrev=9', '--', ...sources], {
     cwd: ROOT,
-    encoding: 'utf8',
-  });
-  const [commit = 'unknown', time = '0'] = git.status === 0 ? git.stdout.trim().split(' ') : [];
+  }).catch(() => undefined);
+  const [commit = 'unknown', time = '0'] = git?.stdout.trim().split(' ') ?? [];
   return { version, commit, time: Number(time) };
 }

@@ -1,5 +1,5 @@
-import { execa } from 'execa';
 import { KindlingError } from '../../protocol/error.ts';
+import { run } from '../../system/run.ts';
 import { readPassword } from '../config/password.ts';
 import type { Config, User } from '../config/schema.ts';
 
@@ -21,14 +21,9 @@ async function hashUser(user: User): Promise<User> {
 
 /** By openssl, over its standard input: a password is never an argument that other users can see. */
 async function sha512Crypt(text: string): Promise<string> {
-  const { stdout, failed, stderr } = await execa('openssl', ['passwd', '-6', '-stdin'], {
-    input: `${text}\n`,
-    reject: false,
-  });
-  if (failed || !stdout.startsWith('$6$')) {
-    throw new KindlingError('KND_TOOL_MISSING', `openssl could not hash a password: ${stderr}`, {
-      hint: 'Install the Debian package openssl.',
-    });
-  }
-  return stdout.trim();
+  const { stdout } = await run('openssl', ['passwd', '-6', '-stdin'], { input: `${text}\n` });
+  const hash = stdout.trim();
+  if (!hash.startsWith('$6$'))
+    throw new KindlingError('KND_COMMAND_FAILED', 'openssl passwd -6 did not give a SHA-512 crypt hash');
+  return hash;
 }

@@ -19,11 +19,12 @@ import {
   STICK_LABELS,
   type StickManifest,
 } from '../../protocol/stick.ts';
+import { run } from '../../system/run.ts';
 import { hashPasswords } from '../cloud-init/hash-passwords.ts';
 import type { Config } from '../config/schema.ts';
 import type { Validation } from '../config/validate.ts';
 import type { BootFiles } from './boot-files.ts';
-import { makeFatImage, tool } from './fat-image.ts';
+import { makeFatImage } from './fat-image.ts';
 import { placeFiles, planLayout, STICK_SECTOR_BYTES, type StickLayout } from './layout.ts';
 import { collectPayload, type PayloadFile } from './payload-files.ts';
 import { microOsFor, stickMachines } from './stick-machines.ts';
@@ -179,7 +180,10 @@ async function bytesOf({ files }: BootFiles): Promise<number> {
 async function fileSystems(work: string, layout: StickLayout, boot: BootFiles, people: BootFiles['files']) {
   const images = { boot: join(work, 'boot.img'), people: join(work, 'people.img') };
   await makeFatImage(images.boot, layout.boot, 'KNDBOOT', boot.files);
-  await tool(boot.syslinux, ['--install', images.boot], 'syslinux');
+  await run(boot.syslinux, ['--install', images.boot], {
+    env: { MTOOLS_SKIP_CHECK: '1' },
+    foreground: true,
+  });
   await makeFatImage(images.people, layout.people, STICK_LABELS.people, people);
   return images;
 }

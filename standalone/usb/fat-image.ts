@@ -1,8 +1,7 @@
 import { truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { execa } from 'execa';
 import type { PartitionEntry } from '../../formats/partition-table/table.ts';
-import { KindlingError } from '../../protocol/error.ts';
+import { run } from '../../system/run.ts';
 
 /** A FAT32 file system in a file, filled with mtools: no mount, so neither root nor a FAT driver is needed. */
 export async function makeFatImage(
@@ -15,35 +14,24 @@ export async function makeFatImage(
   await truncate(image, partition.sizeBytes);
   // -h: BIOS boot sectors find the partition by the hidden sectors in front of it.
   const hidden = String(partition.startBytes / 512);
-  await tool('mkfs.vfat', ['-F', '32', '-n', label, '-h', hidden, image], 'dosfstools');
+  await run('mkfs.vfat', ['-F', '32', '-n', label, '-h', hidden, image], { foreground: true });
   const folders = new Set<string>();
   for (const { path } of files) {
     for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) folders.add(folder);
   }
   const sorted = [...folders].sort();
-  if (sorted.length > 0) await tool('mmd', ['-i', image, ...sorted.map((folder) => `::${folder}`)], 'mtools');
+  if (sorted.length > 0) await mtools('mmd', ['-i', image, ...sorted.map((folder) => `::${folder}`)]);
   for (const [index, { path, source }] of files.entries()) {
     let from = source;
     if (typeof from !== 'string') {
       from = join(dirname(image), `fat-file-${index}`);
       await writeFile(from, source);
     }
-    await tool('mcopy', ['-i', image, '-o', from, `::${path}`], 'mtools');
+    await mtools('mcopy', ['-i', image, '-o', from, `::${path}`]);
   }
 }
 
-export async function tool(program: string, args: string[], debianPackage: string): Promise<void> {
-  const env = { MTOOLS_SKIP_CHECK: '1' };
-  const result = await execa(program, args, { reject: false, env });
-  if (result.exitCode === undefined) {
-    throw new KindlingError('KND_TOOL_MISSING', `${program} is not installed`, {
-      hint: `Install the Debian package ${debianPackage}.`,
-    });
-  }
-  if (result.exitCode !== 0) {
-    throw new KindlingError(
-      'KND_COMMAND_FAILED',
-      `${program} ended with ${result.exitCode}: ${result.stderr}`,
-    );
-  }
+/** Without its check mtools refuses a file system whose geometry is not that of a floppy or a known disk. */
+async function mtools(program: 'mmd' | 'mcopy', args: readonly string[]): Promise<void> {
+  await run(program, args, { env: { MTOOLS_SKIP_CHECK: '1' }, foreground: true });
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { KindlingError } from '../../protocol/error.ts';
-import { tool } from './fat-image.ts';
+import { run } from '../../system/run.ts';
 
 /** Something that has its place on the medium: bytes, or a file. */
 export interface Region {
@@ -45,7 +45,7 @@ export async function writeRegions(
     await target.close();
   }
   // Without this the kernel would answer from its memory what the stick may have forgotten.
-  if (medium.kind === 'device') await tool('blockdev', ['--flushbufs', path], 'util-linux');
+  if (medium.kind === 'device') await run('blockdev', ['--flushbufs', path], { foreground: true });
   await verifyRegions(path, regions, hashes, onProgress);
 }
 

@@ -1,5 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { run } from '../../system/run.ts';
+import { toErrorReport } from '../../protocol/error.ts';
+import { run, stderrOf } from '../../system/run.ts';
 
 describe('run', () => {
   it('gives output, exit code and duration', async () => {
@@ -14,8 +16,67 @@ describe('run', () => {
     });
   });
 
-  it('names a program that is not installed', async () => {
-    await expect(run('no-such-program', [])).rejects.toMatchObject({ code: 'KND_TOOL_MISSING' });
+  it('tells all about a failure: what was started, where, how it ended, and the last of what it said', async () => {
+    const script = 'echo secret; head -c 9000 /dev/zero | tr "\\0" x >&2; echo >&2; echo the end >&2; exit 7';
+    const thrown = await run('sh', ['-c', script], { cwd: '/' }).catch((error: unknown) => error);
+    expect(thrown).toMatchObject({
+      code: 'KND_COMMAND_FAILED',
+      evidence: {
+        command: `sh -c ${script}`,
+        cwd: '/',
+        exitCode: 7,
+        signal: null,
+        timedOut: false,
+        durationMs: expect.any(Number),
+      },
+    });
+    expect(stderrOf(thrown)).toMatch(/^x+\nthe end$/);
+    expect(stderrOf(thrown).length).toBeLessThan(4097);
+    expect(JSON.stringify(toErrorReport(thrown).evidence)).not.toContain('secret\\n');
+  });
+
+  it('tells how a program was killed, and by a deadline of ours or not', async () => {
+    await expect(run('sh', ['-c', 'kill -TERM $$'])).rejects.toMatchObject({
+      code: 'KND_COMMAND_FAILED',
+      evidence: { exitCode: null, signal: 'SIGTERM', timedOut: false },
+    });
+    await expect(run('sleep', ['60'], { timeoutMs: 50 })).rejects.toMatchObject({
+      code: 'KND_TIMEOUT',
+      evidence: { exitCode: null, signal: 'SIGKILL', timedOut: true },
+    });
+  });
+
+  it('names a program that is not installed, and the Debian package where it is known', async () => {
+    await expect(run('no-such-program', [])).rejects.toMatchObject({
+      code: 'KND_TOOL_MISSING',
+      message: 'the program no-such-program is not installed',
+      hint: 'Install the package that the message names.',
+    });
+    await expect(run('/nowhere/mkfs.vfat', [])).rejects.toMatchObject({
+      code: 'KND_TOOL_MISSING',
+      hint: 'Install the Debian package dosfstools.',
+    });
+  });
+
+  it('does not call a program missing when it is the working directory that is', async () => {
+    await expect(run('true', [], { cwd: '/no/such/folder' })).rejects.toMatchObject({
+      code: 'KND_COMMAND_FAILED',
+      evidence: { cwd: '/no/such/folder' },
+    });
+  });
+
+  it('stays in our process group in the foreground, where Ctrl-C reaches it, and in one of its own otherwise', async () => {
+    const groupOf = async (pid: string) => (await readFile(`/proc/${pid}/stat`, 'utf8')).split(' ')[4];
+    const ours = await groupOf('self');
+    const script = 'cut -d " " -f 5 /proc/self/stat';
+    expect((await run('sh', ['-c', script], { foreground: true })).stdout.trim()).toBe(ours);
+    expect((await run('sh', ['-c', script])).stdout.trim()).not.toBe(ours);
+  });
+
+  it('ends a program in the foreground at its deadline', async () => {
+    await expect(run('sleep', ['60'], { foreground: true, timeoutMs: 50 })).rejects.toMatchObject({
+      code: 'KND_TIMEOUT',
+    });
   });
 
   it('accepts exit codes that are an answer', async () => {

@@ -12,7 +12,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../../.." && pwd)
 
 case $url in http://*|https://*) ;; *) echo "$url is not an address" >&2; usage ;; esac
-[ -x "$source/node_modules/.bin/node" ] || { echo "run «npm ci» in $source first" >&2; exit 3; }
+[ -x "$source/node_modules/.bin/node" ] || { echo "run npm ci in $source first" >&2; exit 3; }
 [ -z "$ca" ] || [ -r "$ca" ] || { echo "$ca cannot be read" >&2; exit 3; }
 
 # 1. The program
