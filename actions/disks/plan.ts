@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk, Signature } from '../../protocol/inventory.ts';
+import { formatBytes } from '../../system/format-bytes.ts';
 import type { ActionContext } from '../contract/action.ts';
-import { describeDisk, formatBytes } from './describe-disk.ts';
+import { describeDisk } from './describe-disk.ts';
 import { type DiskIdentity, identityOf, isSameDisk } from './disk-identity.ts';
 
 /** What will be destroyed and what is left alone, said before the first byte is written. */

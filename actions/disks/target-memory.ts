@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
-import { formatBytes } from './describe-disk.ts';
+import { formatBytes } from '../../system/format-bytes.ts';
 import { type DiskIdentity, identityOf, isSameDisk } from './disk-identity.ts';
 
 const MEMORY = '/run/kindling/target-disk.json';

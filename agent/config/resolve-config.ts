@@ -1,6 +1,6 @@
 import { KindlingError } from '../../protocol/error.ts';
+import { closestName } from '../../system/closest-name.ts';
 import type { KernelArguments } from '../../system/kernel-arguments.ts';
-import { nearestName } from './nearest-name.ts';
 import { OTHER_KERNEL_KEYS, OTHER_KERNEL_PREFIXES, SETTINGS, type Setting } from './settings.ts';
 
 type Settings = typeof SETTINGS;
@@ -133,8 +133,8 @@ function refuseUnknownNames({ flags, kernel }: ConfigSources): void {
 }
 
 function suggest(wrong: string, known: readonly string[], prefix: string): string {
-  const nearest = nearestName(wrong, known);
-  return nearest === undefined ? '' : `; did you mean ${prefix}${nearest}?`;
+  const meant = closestName(wrong, known);
+  return meant === undefined ? '' : `; did you mean ${prefix}${meant}?`;
 }
 
 function stampsOf(kernel: KernelArguments): Record<string, number> {

@@ -1,4 +1,5 @@
 import type { Disk, Inventory, Partition, Signature } from '../../protocol/inventory.ts';
+import { formatBytes } from '../../system/format-bytes.ts';
 import { driverless } from './pci.ts';
 
 /** The inventory for people: a few aligned lines, the most asked-for facts first. */
@@ -105,11 +106,4 @@ function countEqual(texts: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
   return [...counts].map(([text, count]) => (count > 1 ? `${count} × ${text}` : text)).join(', ');
-}
-
-/** 1024-based with the right unit; three significant digits are enough to know a disk by. */
-export function formatBytes(bytes: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
-  const power = bytes > 0 ? Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10)) : 0;
-  return `${Number((bytes / 1024 ** power).toPrecision(3))} ${units[power]}`;
 }

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { LogLineSchema, NodeView } from '../../orchestrator-stub/http/api/node-schemas.ts';
 import type { Inventory } from '../../protocol/inventory.ts';
+import { formatBytes } from '../../system/format-bytes.ts';
 import { type Column, formatFields, formatTable, printable } from '../table.ts';
 
 export const NODE_COLUMNS: Column<NodeView>[] = [
@@ -68,12 +69,12 @@ function formatHardware(inventory: Partial<Inventory> | undefined): string {
   const { cpu, memory, disks = [], nics = [], firmware } = inventory;
   const facts = formatFields([
     ['cpu', cpu ? `${cpu.model}, ${cpu.cores} cores, ${cpu.threads} threads` : null],
-    ['memory', memory ? gigabytes(memory.totalBytes) : null],
+    ['memory', memory ? formatBytes(memory.totalBytes) : null],
     ['firmware', firmware ? `${firmware.kind}, Secure Boot ${firmware.secureBoot}` : null],
   ]);
   const diskTable = formatTable(disks, [
     ['DISK', ({ name }) => name],
-    ['SIZE', ({ sizeBytes }) => gigabytes(sizeBytes)],
+    ['SIZE', ({ sizeBytes }) => formatBytes(sizeBytes)],
     ['BUS', ({ bus }) => bus],
     ['MODEL', ({ model }) => model],
     ['SERIAL', ({ serial }) => serial],
@@ -87,10 +88,6 @@ function formatHardware(inventory: Partial<Inventory> | undefined): string {
   return [facts, disks.length > 0 ? diskTable : '', nics.length > 0 ? nicTable : '']
     .filter(Boolean)
     .join('\n\n');
-}
-
-function gigabytes(bytes: number): string {
-  return `${(bytes / 2 ** 30).toFixed(1)} GiB`;
 }
 
 export function formatLogLine({ time, level, message, fields }: z.output<typeof LogLineSchema>): string {

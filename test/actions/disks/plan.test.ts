@@ -44,8 +44,8 @@ describe('a plan', () => {
     const text = describePlan(planFor('write', [full], [{ disk: empty, reason: 'not the target' }])).join(
       '\n',
     );
-    expect(text).toContain('destroys everything on /dev/sda (Model, serial S1, 500.0 GB, sata)');
-    expect(text).toContain('gpt table; /dev/sda1 «esp» vfat 1.0 GB; /dev/sda2 crypto_LUKS "data" 4.0 GB');
+    expect(text).toContain('destroys everything on /dev/sda (Model, serial S1, 465.7 GiB, sata)');
+    expect(text).toContain('gpt table; /dev/sda1 «esp» vfat 953.7 MiB; /dev/sda2 crypto_LUKS "data" 3.7 GiB');
     expect(text).toContain('leaves alone /dev/sdb: not the target');
   });
 

@@ -2,7 +2,8 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findDisk } from '../../../actions/disks/choose-target.ts';
-import { describeInventory, formatBytes } from '../../../agent/inventory/describe.ts';
+import { describePlan, planFor } from '../../../actions/disks/plan.ts';
+import { describeInventory } from '../../../agent/inventory/describe.ts';
 import { driverless } from '../../../agent/inventory/pci.ts';
 import { takeInventory } from '../../../agent/inventory/take-inventory.ts';
 import type { Inventory } from '../../../protocol/inventory.ts';
@@ -357,9 +358,11 @@ test('a machine that tells nearly nothing still has an inventory', async () => {
   expect(describeInventory(inventory)).toContain('eth0');
 });
 
-test.each([
-  [0, '0 B'],
-  [1023, '1020 B'],
-  [1024, '1 KiB'],
-  [1.5 * 2 ** 40, '1.5 TiB'],
-])('%i bytes are %s', (bytes, text) => expect(formatBytes(bytes)).toBe(text));
+test('a disk has the same size in the inventory and in the plan to destroy it', async () => {
+  using box = machine().disk('sda', 'pci0000:00/0000:00:1f.2/ata3/host2/target2:0:0/2:0:0:0', { mib: 1300 });
+  const inventory = await inventoryOf(box);
+  const [disk] = inventory.disks;
+  if (!disk) throw new Error('the machine has no disk');
+  expect(describeInventory(inventory)).toMatch(/sda +1\.3 GiB/);
+  expect(describePlan(planFor('write', [disk], [])).join('\n')).toContain('1.3 GiB');
+});
