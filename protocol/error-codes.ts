@@ -32,7 +32,7 @@ export const ERROR_CODES = {
     exit: 3,
     retryable: false,
     meaning:
-      'A file or folder cannot be read or written: it is not there, may not be touched, or there is no room.',
+      'A file or folder cannot be read or written: it is not there, permission is denied, or there is no room.',
     hint: 'Check the path, who owns it, and the room on its disk.',
   },
   KND_UNEXPECTED: {

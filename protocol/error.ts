@@ -66,13 +66,13 @@ export function toKindlingError(thrown: unknown): KindlingError {
 
 /** What the system says of files, for people; such a failure is no defect of ours. */
 const FILE_ERRORS: Record<string, string> = {
-  EACCES: 'it may not be touched',
+  EACCES: 'permission denied',
   EEXIST: 'it exists already',
   EISDIR: 'it is a folder, not a file',
   ENOENT: 'there is no such file or folder',
   ENOSPC: 'there is no room left on its disk',
   ENOTDIR: 'a part of the path is no folder',
-  EPERM: 'it may not be touched',
+  EPERM: 'permission denied',
   EROFS: 'its filesystem is read-only',
 };
 

@@ -3,14 +3,14 @@ import { KindlingError } from '../protocol/error.ts';
 import type { ErrorCode } from '../protocol/error-codes.ts';
 
 export interface WaitOptions {
-  /** What is being waited for, for a person: «DHCP on eno1». It shows up in status and in the error. */
+  /** What is being waited for, for a person, after "waiting for": "DHCP on eno1". It shows up in status and in the error. */
   name: string;
   timeoutMs: number;
   intervalMs?: number;
   signal?: AbortSignal;
   /** The code to fail with; KND_TIMEOUT by default. */
   code?: ErrorCode;
-  /** Called now and then so that a status line can say «waiting for DHCP on eno1 since 12 s». */
+  /** Called now and then so that a status line can say "waiting for DHCP on eno1 since 12 s". */
   onWaiting?: (name: string, elapsedMs: number) => void;
 }
 
@@ -28,7 +28,7 @@ export async function waitFor<T>(
     if (elapsedMs >= options.timeoutMs) {
       throw new KindlingError(
         options.code ?? 'KND_TIMEOUT',
-        `${options.name} did not happen within ${Math.round(options.timeoutMs / 1000)} s`,
+        `timed out after ${Math.round(options.timeoutMs / 1000)} s waiting for ${options.name}`,
       );
     }
     options.onWaiting?.(options.name, elapsedMs);

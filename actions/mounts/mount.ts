@@ -68,7 +68,7 @@ async function unmount(context: MountContext, target: string, isOwnDirectory: bo
       await endProcessesBelow(target);
       return undefined;
     },
-    { name: `unmounting ${target}`, timeoutMs: 5_000, intervalMs: 100, code: 'KND_MOUNT_BUSY' },
+    { name: `${target} to be unmounted`, timeoutMs: 5_000, intervalMs: 100, code: 'KND_MOUNT_BUSY' },
   );
   if (isOwnDirectory) await rmdir(target);
 }

@@ -42,6 +42,14 @@ describe('KindlingError', () => {
     expect(reportOf(fail)).toMatchObject({ code: 'KND_FILE_ACCESS', message });
   });
 
+  it.each(['EACCES', 'EPERM'])('says of a file with %s that permission is denied', (code) => {
+    const thrown = Object.assign(new Error(code), { code, syscall: 'open', path: '/etc/shadow' });
+    expect(toErrorReport(thrown)).toMatchObject({
+      code: 'KND_FILE_ACCESS',
+      message: '/etc/shadow: permission denied',
+    });
+  });
+
   it('a program that is missing and a socket that cannot be reached are no files', () => {
     const missing = spawnSync('/nonexistent/program').error;
     expect(toErrorReport(missing).code).toBe('KND_UNEXPECTED');
