@@ -26,7 +26,10 @@ import { Nodes } from './nodes/nodes.ts';
 import { Onboarding } from './nodes/onboarding.ts';
 import type { Profile } from './nodes/profile.ts';
 import { Enrollment } from './provisioning/enrollment.ts';
+import { PostMortem } from './provisioning/post-mortem.ts';
 import { Provisioning } from './provisioning/provisioning.ts';
+import { Revocation } from './provisioning/revocation.ts';
+import { StatusProjection } from './provisioning/status-projection.ts';
 import { Settings, type SiteSettings } from './settings/site-settings.ts';
 import { Database } from './store/database.ts';
 import { DocumentTable } from './store/document-table.ts';
@@ -117,7 +120,12 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   const signer = await openTokenSigner(stateFolder, now);
   const operatorToken = openOperatorToken(stateFolder);
   const projectId = openProjectId(stateFolder);
-  const database = new Database(join(stateFolder, 'kindling.sqlite'));
+  const onFailure = (thrown: unknown) => {
+    const error = toKindlingError(thrown);
+    if (error.code === 'KND_UNEXPECTED') log.error({ err: error }, error.message);
+    else log.info({ code: error.code }, error.message);
+  };
+  const database = new Database(join(stateFolder, 'kindling.sqlite'), { onDefect: onFailure });
   const hosts = new HostTable(database);
   const logs = new LogTable(database);
   const recoveryKeys = new RecoveryKeyTable(database);
@@ -126,53 +134,53 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   const templates = new Templates(new DocumentTable<Template>(database, 'templates'));
 
   // 2 parts
-  const bus = new EventBus();
+  const bus = new EventBus(database);
   const credentials = new Credentials(database);
   const user = options.user ?? { name: 'operator', password: openOperatorPassword(stateFolder) };
   credentials.setUser(user.name, user.password, projectId);
   const maxUnknown = () => settings.get().maxUnknownMachines;
   const nodes = new Nodes({ database, hosts, bus, projectId, now, maxUnknown });
-  let ownUrl = '';
-  const onFailure = (thrown: unknown) => {
-    const error = toKindlingError(thrown);
-    if (error.code === 'KND_UNEXPECTED') log.error({ err: error }, error.message);
-    else log.info({ code: error.code }, error.message);
-  };
   const hasNeighbours = () => (options.hasNeighbours ?? false) || settings.get().neighbours;
   const neighbours = new Neighbours({
     now,
     onDropped: (hostId) =>
       log.warn({ hostId }, `${hosts.byId(hostId)?.name ?? hostId} serves chunks that are not the image’s`),
   });
-  const provisioning: Provisioning = new Provisioning({
+  const workflows = new Workflows({
+    database,
+    table: new WorkflowTable(database),
+    bus,
+    now,
+    timeoutGraceMs: options.timeoutGraceMs ?? 60_000,
+    onFailure,
+  });
+  const projection = new StatusProjection({ database, hosts, nodes, profiles, now });
+  const postMortem = new PostMortem({
+    database,
+    hosts,
+    nodes,
+    workflows,
+    settings: () => settings.get(),
+    now,
+  });
+  workflows.subscribe((workflow) => postMortem.follow(workflow));
+  workflows.subscribe((workflow) => projection.follow(workflow));
+  const provisioning = new Provisioning({
     database,
     hosts,
     nodes,
     profiles,
     template: (name) => templates.get(name),
     credentials,
-    workflows: () => workflows,
+    workflows,
+    postMortem,
     settings: () => settings.get(),
     hasNeighbours,
     ca: () => certificates.ca,
-    origin: () => ownUrl,
     now,
     onFailure,
   });
-  const workflows: Workflows = new Workflows({
-    database,
-    table: new WorkflowTable(database),
-    bus,
-    now,
-    timeoutGraceMs: options.timeoutGraceMs ?? 60_000,
-    onChange: (workflow) => provisioning.follow(workflow),
-  });
-  nodes.onRevoked = (hostId, isDeleted) => {
-    credentials.revoke(hostId);
-    neighbours.leave(hostId);
-    workflows.cancelAllOf(hostId, 'the node is no longer trusted');
-    if (isDeleted) workflows.forget(hostId);
-  };
+  const revocation = new Revocation({ database, nodes, credentials, neighbours, workflows, now });
   const enrollment = new Enrollment({
     database,
     hosts,
@@ -220,6 +228,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     neighbours,
     hasNeighbours,
     provisioning,
+    revocation,
     workflows,
     templates,
     settings,
@@ -239,8 +248,8 @@ export async function startStub(options: StubOptions): Promise<Stub> {
 
   // 4 listeners
   workflows.start();
+  provisioning.catchUp();
   const listeners = await openListeners(options, certificates, { http, grpc: grpc.accept });
-  ownUrl = listeners.urls.http;
   const syslog =
     options.syslogPort === undefined
       ? undefined

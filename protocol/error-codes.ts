@@ -960,6 +960,37 @@ export const ERROR_CODES = {
     meaning: 'There is no profile of this name.',
     hint: '«kindling profile list» shows every profile.',
   },
+  KND_STATE_DAMAGED: {
+    exit: 3,
+    retryable: false,
+    meaning: 'The orchestrator’s database is damaged: what was read is not what was written.',
+    hint: 'Stop the orchestrator, check the disk, and put a backup of the state folder in place.',
+  },
+  KND_STATE_FULL: {
+    exit: 3,
+    retryable: true,
+    meaning:
+      'There is no room on the disk of the orchestrator’s state folder. Changes are refused; what was acknowledged is safe.',
+    hint: 'Make room on that disk. The orchestrator goes on by itself, and agents ask again until then.',
+  },
+  KND_STATE_IO: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The disk of the orchestrator’s state folder fails.',
+    hint: 'Read the kernel’s log (dmesg) for that disk. The orchestrator goes on by itself once the disk does.',
+  },
+  KND_STATE_LOCKED: {
+    exit: 3,
+    retryable: true,
+    meaning: 'Another program holds a lock on the orchestrator’s database.',
+    hint: 'Find it with "fuser -v" on kindling.sqlite and let it end. The orchestrator goes on by itself.',
+  },
+  KND_STATE_READ_ONLY: {
+    exit: 3,
+    retryable: true,
+    meaning: 'The orchestrator’s state folder is read-only.',
+    hint: 'Mount its file system for writing again; dmesg says why the kernel made it read-only. The orchestrator goes on by itself.',
+  },
   KND_STUB_LISTEN: {
     exit: 3,
     retryable: false,

@@ -42,7 +42,7 @@ export class Credentials {
       client.secret,
       now.toISOString(),
     );
-    this.#hostOfClient.set(clientId, host.id);
+    this.#database.afterCommit(() => this.#hostOfClient.set(clientId, host.id));
     return client;
   }
 
@@ -62,8 +62,10 @@ export class Credentials {
   /** Whatever a node still holds stops working at once: tokens are checked against the clients that exist. */
   revoke(hostId: string): void {
     this.#database.run('DELETE FROM clients WHERE host_id = ?', hostId);
-    for (const [clientId, owner] of this.#hostOfClient)
-      if (owner === hostId) this.#hostOfClient.delete(clientId);
+    this.#database.afterCommit(() => {
+      for (const [clientId, owner] of this.#hostOfClient)
+        if (owner === hostId) this.#hostOfClient.delete(clientId);
+    });
   }
 
   setUser(name: string, password: string, projectId: string): void {

@@ -51,18 +51,23 @@ type Listener = (event: NumberedEvent) => void;
 
 const KEPT_EVENTS = 1000;
 
-/** Numbers events, keeps the last thousand so that a watcher that reconnects misses nothing, and passes them on. */
+/**
+ * Numbers events, keeps the last thousand so that a watcher that reconnects misses nothing, and passes them on. Nobody hears of
+ * a change before it is committed: an event of an open transaction waits for its COMMIT and goes with its ROLLBACK.
+ */
 export class EventBus {
+  readonly #afterCommit: (work: () => void) => void;
   readonly #listeners = new Set<Listener>();
   readonly #kept: NumberedEvent[] = [];
   // Starts from the clock so that ids keep growing across restarts and a stale Last-Event-ID is recognised.
   #nextId = Date.now() * 1000;
 
+  constructor(database: { afterCommit: (work: () => void) => void }) {
+    this.#afterCommit = (work) => database.afterCommit(work);
+  }
+
   publish(event: StubEvent): void {
-    const numbered = { id: this.#nextId++, at: new Date().toISOString(), event };
-    this.#kept.push(numbered);
-    if (this.#kept.length > KEPT_EVENTS) this.#kept.shift();
-    for (const listener of this.#listeners) listener(numbered);
+    this.#afterCommit(() => this.#pass(event));
   }
 
   /** Events after `lastId` that are still kept, then every new one. Returns the way to stop. */
@@ -72,5 +77,12 @@ export class EventBus {
     }
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  #pass(event: StubEvent): void {
+    const numbered = { id: this.#nextId++, at: new Date().toISOString(), event };
+    this.#kept.push(numbered);
+    if (this.#kept.length > KEPT_EVENTS) this.#kept.shift();
+    for (const listener of this.#listeners) listener(numbered);
   }
 }

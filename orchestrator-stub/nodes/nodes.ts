@@ -8,7 +8,6 @@ import type { HostTable } from './host-table.ts';
 import {
   allowOnboarding,
   correctHost,
-  deauthorizeHost,
   NO_SERIAL,
   newHost,
   type Registration,
@@ -30,8 +29,6 @@ export interface NodesOptions {
 /** The nodes of the site: who they are and who is let in. Every change goes through here and is told to the watchers. */
 export class Nodes {
   readonly #options: NodesOptions;
-  /** Called inside the transaction that takes a node's trust away. */
-  onRevoked: (hostId: string, isDeleted: boolean) => void = () => {};
 
   constructor(options: NodesOptions) {
     this.#options = options;
@@ -122,19 +119,10 @@ export class Nodes {
     return this.change(key, allowOnboarding);
   }
 
-  deauthorize(key: string): Host {
-    return this.change(key, (host) => {
-      this.onRevoked(host.id, false);
-      return deauthorizeHost(host, this.#options.now());
-    });
-  }
-
-  delete(key: string): void {
-    const { hosts, database } = this.#options;
-    database.transaction(() => {
-      const host = this.find(key);
-      this.onRevoked(host.id, true);
-      hosts.delete(host.id);
+  /** Forgets the record. What the node still holds is taken from it before (provisioning/revocation.ts). */
+  remove(host: Host): void {
+    this.#options.database.transaction(() => {
+      this.#options.hosts.delete(host.id);
       this.tell({ ...host, desiredState: 'DELETED' }, 'deleted');
     });
   }
@@ -152,6 +140,7 @@ export class Nodes {
     });
   }
 
+  /** The watchers hear of it after COMMIT (events/bus.ts). */
   tell(host: Host, change: NodeChange): void {
     const instance = this.#options.hosts.instance(host.id);
     this.#options.bus.publish({ type: 'node', nodeId: host.id, change, status: statusLine(host, instance) });

@@ -82,8 +82,9 @@ export class Settings {
   }
 
   change(change: Partial<SiteSettings>): SiteSettings {
-    this.#current = SiteSettingsSchema.parse({ ...this.#current, ...change });
-    this.#table.save(NAME, this.#current);
-    return this.#current;
+    const changed = SiteSettingsSchema.parse({ ...this.#current, ...change });
+    this.#table.save(NAME, changed);
+    this.#current = changed;
+    return changed;
   }
 }

@@ -46,7 +46,7 @@ export class LogTable {
       const isDue = (fresh.at(-1)?.sequence ?? 0) % PRUNED_EVERY_LINES < fresh.length;
       if (isDue) this.#prune(hostId, kept);
       return fresh;
-    });
+    }, 'buffered');
   }
 
   /** The newest `limit` lines, oldest first. */

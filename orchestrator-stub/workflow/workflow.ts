@@ -122,6 +122,15 @@ export function applyReport(progress: WorkflowProgress, report: ActionReport, no
   };
 }
 
+/** True when something other than a progress message differs: what an agent was told of must then survive a power cut. */
+export function hasMoved(before: WorkflowProgress, after: WorkflowProgress): boolean {
+  if (before.state !== after.state || before.isPaused !== after.isPaused) return true;
+  return after.actions.some(({ state, attempt, consent }, index) => {
+    const action = before.actions[index];
+    return action?.state !== state || action.attempt !== attempt || action.consent !== consent;
+  });
+}
+
 /** When a timeout falls due next, in ms since 1970; undefined while nothing is running. */
 export function nextDeadline(
   definition: WorkflowDefinition,

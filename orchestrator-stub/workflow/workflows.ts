@@ -9,6 +9,7 @@ import {
   approve,
   cancel,
   currentIndex,
+  hasMoved,
   isTerminal,
   newProgress,
   nextDeadline,
@@ -27,28 +28,36 @@ export interface WorkflowsOptions {
   now: () => Date;
   /** How much later than the agent the stub ends an action that overran its time. */
   timeoutGraceMs: number;
-  /** Called with every change, inside its transaction. */
-  onChange: (workflow: StoredWorkflow) => void;
+  /** Told about a timeout that could not be written down; it is tried again. */
+  onFailure: (thrown: unknown) => void;
 }
 
 /** Finished workflows that are kept of one node. */
 const KEPT_PER_NODE = 20;
+/** How soon a timeout is ended again that could not be written down. */
+const EXPIRE_AGAIN_MS = 2000;
 /** setTimeout cannot wait longer than this. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * The workflows of the site. Those that are not over are held in memory, indexed by worker, so that a thousand polls
- * per second never reach the database; every change is written through before anybody hears of it.
+ * per second never reach the database; every change is committed before memory holds it and anybody hears of it.
  */
 export class Workflows {
   readonly #options: WorkflowsOptions;
   readonly #active = new Map<string, StoredWorkflow>();
   readonly #timers = new Map<string, NodeJS.Timeout>();
+  readonly #listeners: ((workflow: StoredWorkflow) => void)[] = [];
   readonly index = new WorkerIndex();
 
   constructor(options: WorkflowsOptions) {
     this.#options = options;
     for (const workflow of options.table.list()) this.#hold(workflow);
+  }
+
+  /** Calls `listener` with every change, inside its transaction: what it writes is there with the change or not at all. */
+  subscribe(listener: (workflow: StoredWorkflow) => void): void {
+    this.#listeners.push(listener);
   }
 
   /** Ends timeouts that fell due while the stub was down, and starts the clocks of the others. */
@@ -66,10 +75,8 @@ export class Workflows {
     const workflow = { definition, progress: { ...newProgress(definition), isPaused } };
     this.#options.database.transaction(() => {
       this.#options.table.insert(workflow);
-      this.#options.onChange(workflow);
+      this.#changed(workflow);
     });
-    this.#hold(workflow);
-    this.#tell(workflow);
     return workflow;
   }
 
@@ -78,7 +85,10 @@ export class Workflows {
   }
 
   find(id: string): StoredWorkflow | undefined {
-    return this.#active.get(id) ?? this.#options.table.byId(id);
+    const { database, table } = this.#options;
+    // Memory follows after COMMIT: what an open transaction has changed is in the table only.
+    const held = database.isInTransaction ? undefined : this.#active.get(id);
+    return held ?? table.byId(id);
   }
 
   get(id: string): StoredWorkflow {
@@ -154,11 +164,14 @@ export class Workflows {
     }
   }
 
+  /** The host is deleted, and its workflows with it. */
   forget(hostId: string): void {
-    for (const { definition } of [...this.#active.values()]) {
-      if (definition.hostId === hostId) this.#release(definition.id);
-    }
-    this.index.forgetHost(hostId);
+    this.#options.database.afterCommit(() => {
+      for (const { definition } of [...this.#active.values()]) {
+        if (definition.hostId === hostId) this.#release(definition.id);
+      }
+      this.index.forgetHost(hostId);
+    });
   }
 
   #change(id: string, decide: (workflow: StoredWorkflow) => WorkflowProgress): StoredWorkflow {
@@ -166,25 +179,32 @@ export class Workflows {
     const progress = decide(before);
     if (progress === before.progress) return before;
     const after = { definition: before.definition, progress };
-    this.#options.database.transaction(() => {
-      this.#options.table.saveProgress(id, progress);
-      this.#options.onChange(after);
-    });
-    this.#hold(after);
-    this.#schedule(id);
-    this.#tell(after);
-    if (isTerminal(progress.state)) this.#forgetOldOnes(after.definition.hostId);
+    this.#options.database.transaction(
+      () => {
+        this.#options.table.saveProgress(id, progress);
+        this.#changed(after);
+        if (isTerminal(progress.state)) this.#forgetOldOnes(after.definition.hostId);
+      },
+      hasMoved(before.progress, progress) ? 'synced' : 'buffered',
+    );
     return after;
+  }
+
+  #changed(workflow: StoredWorkflow): void {
+    for (const listener of this.#listeners) listener(workflow);
+    this.#options.database.afterCommit(() => {
+      this.#hold(workflow);
+      this.#schedule(workflow.definition.id);
+      this.#tell(workflow);
+    });
   }
 
   #forgetOldOnes(hostId: string): void {
     const { database, table } = this.#options;
-    database.transaction(() => {
-      for (const id of table.dispensableOf(hostId, KEPT_PER_NODE)) {
-        table.delete(id);
-        this.index.forget(id);
-      }
-    });
+    for (const id of table.dispensableOf(hostId, KEPT_PER_NODE)) {
+      table.delete(id);
+      database.afterCommit(() => this.index.forget(id));
+    }
   }
 
   #hold(workflow: StoredWorkflow): void {
@@ -209,7 +229,18 @@ export class Workflows {
     const deadline = nextDeadline(workflow.definition, workflow.progress, timeoutGraceMs);
     if (deadline === undefined) return;
     const waitMs = Math.min(Math.max(0, deadline - now().getTime()), LONGEST_TIMER_MS);
-    const timer = setTimeout(() => this.#expire(id), waitMs);
+    this.#expireIn(id, waitMs);
+  }
+
+  #expireIn(id: string, waitMs: number): void {
+    const timer = setTimeout(() => {
+      try {
+        this.#expire(id);
+      } catch (thrown) {
+        this.#options.onFailure(thrown);
+        this.#expireIn(id, EXPIRE_AGAIN_MS);
+      }
+    }, waitMs);
     timer.unref();
     this.#timers.set(id, timer);
   }

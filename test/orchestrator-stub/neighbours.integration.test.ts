@@ -23,7 +23,11 @@ afterEach(() => running[Symbol.asyncDispose]());
 async function onboard(node: Partial<typeof NODE> = {}): Promise<{ id: string; path: string; key: string }> {
   await running.knock(node);
   const { id } = (await running.api('GET', `/api/v1/nodes/${node.uuid ?? NODE.uuid}`)).body;
-  const database = new Database(join(running.folder, 'kindling.sqlite'));
+  const database = new Database(join(running.folder, 'kindling.sqlite'), {
+    onDefect: (thrown) => {
+      throw thrown;
+    },
+  });
   const key = new HostTable(database).instance(id)?.firstBootKey ?? '';
   database.close();
   return { id, key, path: `/api/v1/neighbours/${key}` };

@@ -31,7 +31,11 @@ test('a recovery key is kept for the operator, under the address that came with 
   await call('/api/v1/nodes', { serial: 'ABC12345', name: 'till-7' });
   await call('/api/v1/profiles/p', { osType: 'IMMUTABLE', imageUrl: 'http://127.0.0.1/x.raw' }, 'PUT');
   await call('/api/v1/nodes/till-7/provision', { profile: 'p' });
-  const database = new Database(join(folder, 'kindling.sqlite'));
+  const database = new Database(join(folder, 'kindling.sqlite'), {
+    onDefect: (thrown) => {
+      throw thrown;
+    },
+  });
   const { id } = (await call('/api/v1/nodes/till-7')).body as { id: string };
   const address = `/api/v1/recovery-keys/${new HostTable(database).instance(id)?.firstBootKey}`;
 

@@ -5,6 +5,7 @@ import type { Host } from '../../nodes/host.ts';
 import type { HostTable } from '../../nodes/host-table.ts';
 import type { Nodes } from '../../nodes/nodes.ts';
 import type { Provisioning } from '../../provisioning/provisioning.ts';
+import type { Revocation } from '../../provisioning/revocation.ts';
 import type { LogTable } from '../../store/log-table.ts';
 import type { Workflows } from '../../workflow/workflows.ts';
 import {
@@ -21,12 +22,20 @@ export interface NodeRouteParts {
   hosts: HostTable;
   logs: LogTable;
   provisioning: Provisioning;
+  revocation: Revocation;
   workflows: Workflows;
 }
 
 const tag = 'nodes';
 
-export function nodeRoutes({ nodes, hosts, logs, provisioning, workflows }: NodeRouteParts): ApiRoute[] {
+export function nodeRoutes({
+  nodes,
+  hosts,
+  logs,
+  provisioning,
+  workflows,
+  revocation,
+}: NodeRouteParts): ApiRoute[] {
   const view = (host: Host) => nodeView(host, hosts.instance(host.id), workflows.latestOf(host.id));
   const viewInFull = (host: Host) => ({
     ...view(host),
@@ -97,7 +106,7 @@ export function nodeRoutes({ nodes, hosts, logs, provisioning, workflows }: Node
       summary: 'Forget a node and revoke its credentials',
       status: 204,
       answer: z.void(),
-      handle: ({ path }) => nodes.delete(path['id'] ?? ''),
+      handle: ({ path }) => revocation.delete(path['id'] ?? ''),
     }),
     apiRoute({
       method: 'POST',
@@ -117,7 +126,7 @@ export function nodeRoutes({ nodes, hosts, logs, provisioning, workflows }: Node
       operationId: 'deauthoriseNode',
       summary: 'Take the trust away: credentials and tokens stop working at once',
       answer: NodeSchema,
-      handle: ({ path }) => view(nodes.deauthorize(path['id'] ?? '')),
+      handle: ({ path }) => view(revocation.deauthorize(path['id'] ?? '')),
     }),
     apiRoute({
       method: 'POST',

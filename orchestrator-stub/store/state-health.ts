@@ -1,0 +1,68 @@
+import type { KindlingError } from '../../protocol/error.ts';
+
+type Listener = (failure: KindlingError | undefined) => void;
+
+/** How often a failing state folder is tried again. */
+const PROBE_MS = 1000;
+
+/** Whether the state folder takes writes. Once it does not, it is tried again until it does: no one has to come and restart us. */
+export class StateHealth {
+  readonly #probe: () => KindlingError | undefined;
+  readonly #listeners: Listener[] = [];
+  #failure: KindlingError | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #probedAt = 0;
+
+  /** `probe` writes something and says what came of it. */
+  constructor(probe: () => KindlingError | undefined) {
+    this.#probe = probe;
+  }
+
+  /** Undefined while all is well. */
+  get failure(): KindlingError | undefined {
+    return this.#failure;
+  }
+
+  /** Called with each new failure, and with undefined when it is over. */
+  onChange(listener: Listener): void {
+    this.#listeners.push(listener);
+  }
+
+  failed(failure: KindlingError): void {
+    const isNew = this.#failure?.code !== failure.code;
+    this.#failure = failure;
+    this.#timer ??= setInterval(() => this.check(), PROBE_MS).unref();
+    if (isNew) this.#tell();
+  }
+
+  /** A change went through. On a full disk small ones still may: there the probe decides, which asks for some room. */
+  worked(): void {
+    if (this.#failure && this.#failure.code !== 'KND_STATE_FULL') this.#recovered();
+  }
+
+  /** Finds out how it is now; whoever asks more often than once a second gets the last answer. */
+  check(): KindlingError | undefined {
+    const now = performance.now();
+    if (now - this.#probedAt < PROBE_MS / 2) return this.#failure;
+    this.#probedAt = now;
+    const failure = this.#probe();
+    if (failure) this.failed(failure);
+    else if (this.#failure) this.#recovered();
+    return this.#failure;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #recovered(): void {
+    this.#failure = undefined;
+    this.stop();
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener(this.#failure);
+  }
+}
