@@ -62,7 +62,7 @@ export function actionForImage(image: string): Action | undefined {
   return CATALOG.find((action) => [action.name, ...action.aliases].some((known) => sameName(known, name)));
 }
 
-/** The action that a misspelt image name probably stands for. */
+/** The action that a misspelled image name probably stands for. */
 export function closestActionName(image: string): string | undefined {
   return closestName(
     lastPathComponent(image),

@@ -15,7 +15,7 @@ interface ServeOptions {
   plainPort?: string;
   name: string[];
   auth?: 'required' | 'none';
-  artefacts: string[];
+  artifacts: string[];
   files: string[];
   dialect: TinkDialect[];
   strict?: boolean;
@@ -36,7 +36,7 @@ export function defineServe(command: Command): void {
   command
     .option(
       '--state <folder>',
-      'folder for the database, the site CA and the artefacts',
+      'folder for the database, the site CA and the artifacts',
       defaultStateFolder(),
     )
     .option('--host <address>', 'address to listen on', '::')
@@ -49,7 +49,7 @@ export function defineServe(command: Command): void {
       'required: calls need a token (the default with TLS); none: they do not',
       checkAuth,
     )
-    .option('--artefacts <folder>', 'serve its files below /tink-stack/; may be repeated', collect, [])
+    .option('--artifacts <folder>', 'serve its files below /tink-stack/; may be repeated', collect, [])
     .option('--files <folder>', 'serve its files below /files-edge-orch/; may be repeated', collect, [])
     .option('--dialect <name>', 'speak tink-legacy or tink-current only (default: both)', collectDialect, [])
     .option('--strict', 'answer exactly as EMF and tink-server do, also where that strands a node')
@@ -95,7 +95,7 @@ async function serve(options: ServeOptions): Promise<void> {
     plainPort: plainPort === undefined ? false : parsePort(plainPort),
     names: options.name,
     ...(options.auth ? { auth: options.auth } : {}),
-    artefacts: options.artefacts,
+    artifacts: options.artifacts,
     files: options.files,
     ...(options.dialect.length > 0 ? { dialects: options.dialect } : {}),
     isStrict: options.strict ?? false,

@@ -19,7 +19,7 @@ export function renderPicture(command: string, lines: readonly PrintedLine[]): s
   const texts = shown.map(({ text }, index) => {
     const y = TITLE_BAR + PADDING + (index + 0.8) * LINE_HEIGHT;
     const delay = ((delays[index] ?? 0) / 1000).toFixed(2);
-    return `<text x="${PADDING}" y="${y.toFixed(1)}" style="animation-delay:${delay}s">${colour(text)}</text>`;
+    return `<text x="${PADDING}" y="${y.toFixed(1)}" style="animation-delay:${delay}s">${color(text)}</text>`;
   });
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">`,
@@ -48,7 +48,7 @@ function playbackDelays(lines: readonly PrintedLine[]): number[] {
   });
 }
 
-function colour(text: string): string {
+function color(text: string): string {
   const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
   if (text.startsWith('$')) return `<tspan class="cmd">${escaped}</tspan>`;
   if (text.startsWith('✔')) return `<tspan class="ok">✔</tspan>${escaped.slice(1)}`;

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { enrolSiteKeys } from '../lab/qemu/enrol-keys.ts';
+import { enrollSiteKeys } from '../lab/qemu/enroll-keys.ts';
 import { createMachine } from '../lab/qemu/machine.ts';
 import type { Firmware } from '../lab/qemu/machine-spec.ts';
 import { createTestNetwork } from '../lab/qemu/network.ts';
@@ -17,7 +17,7 @@ import { Orchestrator } from './orchestrator.ts';
 import { DemoOutput, type Terminal } from './output.ts';
 import { PeopleView } from './people-view.ts';
 import { renderPicture } from './picture.ts';
-import { type Traveller, watchJourneys } from './watch-journeys.ts';
+import { type Traveler, watchJourneys } from './watch-journeys.ts';
 
 const STOPPED_BY_CTRL_C = 130;
 const PROFILE = 'demo';
@@ -37,7 +37,7 @@ export interface DemoSurroundings {
 }
 
 export interface Running {
-  travellers: readonly Traveller[];
+  travelers: readonly Traveler[];
   site: Site;
   view: DemoView;
   signal: AbortSignal;
@@ -92,7 +92,7 @@ async function demo(
     leases: new Map(nodes.map(({ mac, host }) => [mac, host])),
     httpsBoot: options.isHttpsBoot,
   });
-  const enrolled = options.firmware === 'ovmf-secure-boot' ? await enrolKeys(site) : undefined;
+  const enrolled = options.firmware === 'ovmf-secure-boot' ? await enrollKeys(site) : undefined;
   signal.throwIfAborted();
 
   const orchestrator = new Orchestrator(site.urlFromHost, site.operatorToken);
@@ -121,16 +121,16 @@ async function demo(
       return { machine, node, id: ids[index] ?? '' };
     }),
   );
-  const travellers = await Promise.all(
+  const travelers = await Promise.all(
     powered.map(async ({ machine, node, id }) => {
       await machine.powerOn();
       return { machine, journey: new Journey(node, id) };
     }),
   );
-  const journeys = travellers.map(({ journey }) => journey);
+  const journeys = travelers.map(({ journey }) => journey);
   view.begin(journeys);
   await watchJourneys({
-    travellers,
+    travelers,
     orchestrator,
     view,
     firmware: FIRMWARE_NAMES[options.firmware],
@@ -139,15 +139,15 @@ async function demo(
   });
   view.done(journeys, site.urlFromHost);
   view.say(whereToLookNext(options));
-  await whenRunning?.({ travellers, site, view, signal });
+  await whenRunning?.({ travelers, site, view, signal });
 }
 
 /** As a technician would: the site's keys and that of the system's maker into the firmware. Gives the variable store. */
-async function enrolKeys(site: Site): Promise<string> {
+async function enrollKeys(site: Site): Promise<string> {
   const { certificate } = await ensureVendorKey();
   await site.kindling('build', 'site', '--vendor-certificate', certificate);
   const store = site.write('enrolled.fd', '');
-  enrolSiteKeys(site.keysFolder, store);
+  enrollSiteKeys(site.keysFolder, store);
   return store;
 }
 
@@ -187,14 +187,14 @@ function draw(file: string, output: DemoOutput): void {
 }
 
 /** Until Ctrl-C, or until the last node is switched off from inside. */
-async function keepRunning({ travellers, site, view, signal }: Running): Promise<void> {
+async function keepRunning({ travelers, site, view, signal }: Running): Promise<void> {
   const token = site.operatorToken ? ` -H 'authorization: Bearer ${site.operatorToken}'` : '';
   view.say(
     `\nNodes and orchestrator stay up: curl${token} ${site.urlFromHost}/api/v1/nodes. Ctrl-C ends all.`,
   );
   const stopped = Promise.withResolvers<void>();
   signal.addEventListener('abort', () => stopped.resolve(), { once: true });
-  const off = travellers.map(
+  const off = travelers.map(
     ({ machine }) => new Promise<void>((ended) => machine.console.onEnd(() => ended())),
   );
   await Promise.race([stopped.promise, Promise.all(off)]);

@@ -14,13 +14,13 @@ const SILENCE_PER_NODE_MS = 240_000;
 /** The installed system has reported and leads the boot order: nothing can bring the Micro-OS back by itself. */
 const LAST_STAGE: StageId = 'committed';
 
-export interface Traveller {
+export interface Traveler {
   machine: Machine;
   journey: Journey;
 }
 
 interface Watch {
-  travellers: readonly Traveller[];
+  travelers: readonly Traveler[];
   orchestrator: Orchestrator;
   view: DemoView;
   /** For people. */
@@ -35,8 +35,8 @@ export async function watchJourneys(watch: Watch): Promise<void> {
   const failed = Promise.withResolvers<never>();
   const giveUp = () => failed.reject(watch.signal.reason);
   watch.signal.addEventListener('abort', giveUp, { once: true });
-  const silenceMs = SILENCE_PER_NODE_MS * watch.travellers.length;
-  const followers = watch.travellers.map((traveller) => new Follower(traveller, watch.view, silenceMs));
+  const silenceMs = SILENCE_PER_NODE_MS * watch.travelers.length;
+  const followers = watch.travelers.map((traveler) => new Follower(traveler, watch.view, silenceMs));
   watch.orchestrator
     .watch((event) => {
       const address = event.type === 'netboot' ? event.client : event.nodeId;
@@ -70,7 +70,7 @@ class Follower {
   readonly #deadline: NodeJS.Timeout;
   readonly #stopConsole: () => void;
 
-  constructor({ machine, journey }: Traveller, view: DemoView, silenceMs: number) {
+  constructor({ machine, journey }: Traveler, view: DemoView, silenceMs: number) {
     this.journey = journey;
     this.finished = this.#end.promise;
     this.finished.catch(() => {}); // awaited by watchJourneys, unless another node failed first

@@ -16,7 +16,7 @@ export interface IpxeBuild {
   output: string;
 }
 
-/** The flavours our servers hand out, as iPXE's Makefile names them. */
+/** The flavors our servers hand out, as iPXE's Makefile names them. */
 const TARGETS = ['bin-x86_64-efi/ipxe.efi', 'bin-x86_64-efi/snponly.efi', 'bin-x86_64-pcbios/undionly.kpxe'];
 
 /**

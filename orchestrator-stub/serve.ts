@@ -42,7 +42,7 @@ import { WorkflowTable } from './workflow/workflow-table.ts';
 import { Workflows } from './workflow/workflows.ts';
 
 export interface StubOptions {
-  /** Folder for the database, the site's CA and the artefacts. */
+  /** Folder for the database, the site's CA and the artifacts. */
   stateFolder: string;
   /** Address to listen on; every address by default. */
   host?: string;
@@ -59,7 +59,7 @@ export interface StubOptions {
   /** UDP port for syslog; 0 picks a free one, absent: none is taken. */
   syslogPort?: number | undefined;
   /** Folders whose files are served below /tink-stack/, besides «tink-stack» in the state folder. */
-  artefacts?: string[];
+  artifacts?: string[];
   /** Folders whose files are served below /files-edge-orch/, besides «files-edge-orch» in the state folder. */
   files?: string[];
   /** Which Tinkerbell dialects are spoken; both by default. */
@@ -112,8 +112,8 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   const isStrict = options.isStrict ?? false;
 
   // 1 state
-  const folders = [...(options.artefacts ?? []), ...(options.files ?? [])];
-  for (const folder of folders) readdirSync(folder); // a misspelt one would answer 404 to every node
+  const folders = [...(options.artifacts ?? []), ...(options.files ?? [])];
+  for (const folder of folders) readdirSync(folder); // a misspelled one would answer 404 to every node
   openStateFolder(stateFolder);
   const lock = lockStateFolder(stateFolder);
   let certificates = await openAuthority(stateFolder, options.names ?? []);
@@ -239,7 +239,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     grants: { signer, credentials, projectId, lifetimeSeconds: options.tokenLifetimeSeconds ?? 3600 },
     releaseToken: options.releaseToken ?? 'anonymous',
     ca: () => certificates.ca,
-    artefacts: [...(options.artefacts ?? []), join(stateFolder, 'tink-stack')],
+    artifacts: [...(options.artifacts ?? []), join(stateFolder, 'tink-stack')],
     files: [...(options.files ?? []), join(stateFolder, 'files-edge-orch')],
     version: await programVersion(),
     now,

@@ -30,7 +30,7 @@ export interface ProgressEvent {
   figures?: Record<string, number | string>;
 }
 
-/** Serialises one event as one line. */
+/** Serializes one event as one line. */
 export function encodeActionEvent(event: ActionEvent): string {
   return `${JSON.stringify(event)}\n`;
 }

@@ -52,7 +52,7 @@ export const ERROR_CODES = {
   KND_ACTION_CANCELLED: {
     exit: 1,
     retryable: true,
-    meaning: 'An action was cancelled.',
+    meaning: 'An action was canceled.',
     hint: 'Start the workflow again if that was not wanted; what the action had mounted or mapped was given back.',
   },
   KND_ACTION_DIED: {
@@ -561,7 +561,7 @@ export const ERROR_CODES = {
     exit: 1,
     retryable: true,
     meaning: 'The token server does not accept the node’s client id and secret, or the sign-in has ended.',
-    hint: 'The host may have been deleted or deauthorised; register it again. The agent onboards anew by itself.',
+    hint: 'The host may have been deleted or deauthorized; register it again. The agent onboards anew by itself.',
   },
   KND_ONBOARD_CLOSED: {
     exit: 1,
@@ -833,7 +833,7 @@ export const ERROR_CODES = {
     retryable: false,
     meaning:
       'The firmware refused the kernel inside the site’s loader: no key of its database has signed it.',
-    hint: 'Enrol keys/db.der of the site in the firmware, or make the boot files again (kindling build site).',
+    hint: 'Enroll keys/db.der of the site in the firmware, or make the boot files again (kindling build site).',
   },
   KND_LOADER_REFUSED: {
     exit: 4,

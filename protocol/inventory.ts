@@ -61,7 +61,7 @@ export interface Disk {
   isRotational: boolean;
   isRemovable: boolean;
   isReadOnly: boolean;
-  /** Virtual media of a BMC, or an emulated CD: recognised by model and vendor. */
+  /** Virtual media of a BMC, or an emulated CD: recognized by model and vendor. */
   isVirtualMedia: boolean;
   /** The Micro-OS was booted from it. */
   isBootMedium: boolean;
@@ -96,7 +96,7 @@ export interface Signature {
 export interface Nic {
   name: string;
   mac: string;
-  /** The MAC burnt into the card, where the driver tells. */
+  /** The MAC burned into the card, where the driver tells. */
   permanentMac?: string;
   driver?: string;
   hasLink: boolean;

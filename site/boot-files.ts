@@ -10,7 +10,7 @@ import { BOOT_DOMAIN, BOOT_LIST_NAME, type BootList } from '../protocol/site-fil
 import { publicArchiveKeys } from './archive-key.ts';
 import { packConfigArchive } from './config-archive.ts';
 import { signDetached } from './detached-signature.ts';
-import { enrolmentFiles } from './enrolment.ts';
+import { keyEnrollmentFiles } from './key-enrollment.ts';
 import { SignOnce } from './sign-once.ts';
 import type { SiteKeys } from './site-keys.ts';
 
@@ -49,7 +49,7 @@ const NAMES = {
 
 /**
  * Puts everything a machine loads before the agent runs where the servers of this site find it:
- * 1 iPXE, signed  2 kernel, signed  3 config archive  4 script  5 loader and unified image, signed  6 what firmware enrols
+ * 1 iPXE, signed  2 kernel, signed  3 config archive  4 script  5 loader and unified image, signed  6 what firmware enrolls
  * 7 signatures for iPXE's image trust  8 the signed list of it all, last, because mirrors go by it
  */
 export async function prepareBootFiles(request: BootFilesRequest, keys: SiteKeys): Promise<void> {
@@ -93,7 +93,8 @@ export async function prepareBootFiles(request: BootFilesRequest, keys: SiteKeys
   stack.set(NAMES.loader, await signed(NAMES.loader, loader));
   stack.set(NAMES.uki, await signed(NAMES.uki, uki));
 
-  for (const [name, contents] of await enrolmentFiles(secureBoot, keys.ca, once)) stack.set(name, contents);
+  for (const [name, contents] of await keyEnrollmentFiles(secureBoot, keys.ca, once))
+    stack.set(name, contents);
   await addDetachedSignatures(stack, keys.codeSigner);
   for (const [name, contents] of tftp) put(request.tftpFolder, name, contents);
   for (const [name, contents] of stack) put(request.stackFolder, name, contents);

@@ -39,7 +39,7 @@ export async function openSecureBootKeys(stateFolder: string): Promise<SecureBoo
   };
 }
 
-/** Keeps a vendor's certificate (PEM or DER) for the site's db; firmware gets it with the next enrolment. */
+/** Keeps a vendor's certificate (PEM or DER) for the site's db; firmware gets it with the next enrollment. */
 export function trustVendor(stateFolder: string, file: string): void {
   let certificate: X509Certificate;
   try {

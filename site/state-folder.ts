@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { KindlingError } from '../protocol/error.ts';
 
-/** Where the stub keeps its database, CA and artefacts unless told otherwise. */
+/** Where the stub keeps its database, CA and artifacts unless told otherwise. */
 export function defaultStateFolder(environment: NodeJS.ProcessEnv = process.env): string {
   const base = environment['XDG_STATE_HOME'] || join(homedir(), '.local', 'state');
   return join(base, 'kindling');

@@ -8,7 +8,7 @@ import { renderReference } from './bootstrap/reference-cloud-init.ts';
 import { hashPasswords } from './cloud-init/hash-passwords.ts';
 import { type RenderedMachine, renderMachine } from './cloud-init/render-machine.ts';
 import { formatIssue } from './config/issue.ts';
-import { isTree } from './config/normalise.ts';
+import { isTree } from './config/normalize.ts';
 import { k3sSpec } from './config/rules/k3s-spec.ts';
 import type { Config } from './config/schema.ts';
 import { type Validation, type ValidationOptions, validateConfig } from './config/validate.ts';

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { isTree } from './config/normalise.ts';
+import { isTree } from './config/normalize.ts';
 import { RULES } from './config/rule-table.ts';
 import { jsonSchema } from './config/schema.ts';
 

@@ -28,7 +28,7 @@ export const archive2disk = defineAction({
     ARCHIVE_TYPE: {
       type: 'text',
       pattern: /^(tar|targz)$/i,
-      description: 'Accepted (tar or targz); the format is recognised by its first bytes, zstd too',
+      description: 'Accepted (tar or targz); the format is recognized by its first bytes, zstd too',
     },
     DEST_DISK: {
       type: 'absolute-path',

@@ -47,7 +47,7 @@ export const cloudInit = defineAction({
       type: 'choice',
       choices: ['auto', 'mutable', 'immutable'],
       default: 'auto',
-      description: 'Whether /var of the installed system lasts; auto recognises Edge Microvisor systems',
+      description: 'Whether /var of the installed system lasts; auto recognizes Edge Microvisor systems',
     },
   },
   notes: [
@@ -81,7 +81,7 @@ export const cloudInit = defineAction({
       isReadOnly: context.isDryRun,
     });
     const kind =
-      variables.TARGET_KIND === 'auto' ? await recogniseKind(mounted.target, target) : variables.TARGET_KIND;
+      variables.TARGET_KIND === 'auto' ? await recognizeKind(mounted.target, target) : variables.TARGET_KIND;
     const files = seedFiles(kind, {
       userData: variables.USER_DATA,
       metaData: variables.META_DATA,
@@ -129,7 +129,7 @@ async function filesThatWin(root: string): Promise<string[]> {
 }
 
 /** Edge Microvisor images name their state partition and carry the list of what of /etc lasts. */
-async function recogniseKind(root: string, { disk }: TargetFilesystem): Promise<'mutable' | 'immutable'> {
+async function recognizeKind(root: string, { disk }: TargetFilesystem): Promise<'mutable' | 'immutable'> {
   if (disk?.partitions.some(({ partLabel }) => partLabel === 'edge_persistent')) return 'immutable';
   return access(path.join(root, 'etc/layout.env')).then(
     () => 'immutable',

@@ -18,7 +18,7 @@ export interface Seed {
 /**
  * Where the seed goes. On a system whose /var lasts: the NoCloud seed folder, which cloud-init treats as what it is, user data. On an
  * immutable one, whose /var is empty at every boot: the same data inline in one file below /etc/cloud, which is kept (and sealed with the root).
- * Either way a stick labelled CIDATA cannot replace it later: the label is turned off.
+ * Either way a stick labeled CIDATA cannot replace it later: the label is turned off.
  */
 export function seedFiles(kind: 'mutable' | 'immutable', seed: Seed): FileToPlace[] {
   const metaData = metaDataOf(seed);

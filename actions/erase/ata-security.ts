@@ -43,7 +43,7 @@ export async function secureEraseAta(
 /** False if it is still there. */
 export async function removeOurPassword(device: string, run: Run): Promise<boolean> {
   if (!(await readAtaSecurity(device, run))?.enabled) return true;
-  // Also when the action was cancelled.
+  // Also when the action was canceled.
   const { signal } = new AbortController();
   await hdparm(run, '--security-disable', device, { signal }).catch(() => {});
   return !(await readAtaSecurity(device, run))?.enabled;

@@ -16,7 +16,7 @@ export type EraseMethod = Exclude<(typeof ERASE_METHODS)[number], 'auto'>;
 /** What the disk says it can do. Absent means it does not say so, and then it is not tried. */
 export interface EraseCapabilities {
   discard: boolean;
-  /** The device writes zeros by itself, without them travelling over the bus. */
+  /** The device writes zeros by itself, without them traveling over the bus. */
   writeZeroes: boolean;
   nvme?: {
     /** Optional Admin Command Support, bit 1: Format NVM. */

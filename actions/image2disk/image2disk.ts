@@ -13,11 +13,11 @@ export const image2disk = defineAction({
     COMPRESSED: {
       type: 'boolean',
       description:
-        'Whether the image is compressed; not needed, the format is recognised by its first bytes, and a contradiction is an error',
+        'Whether the image is compressed; not needed, the format is recognized by its first bytes, and a contradiction is an error',
     },
   },
   notes: [
-    'Formats: raw, gz, bz2, xz, zst, qcow2, ISO, and chunked images with a manifest beside them; recognised by their first bytes, whatever the URL ends in.',
+    'Formats: raw, gz, bz2, xz, zst, qcow2, ISO, and chunked images with a manifest beside them; recognized by their first bytes, whatever the URL ends in.',
     'Nothing is bootable before it is verified: the first MiB is withheld until length and hash are right. A broken download is continued where it stopped.',
     'Without `DEST_DISK` and `KINDLING_DISK` the disk is chosen in EMF’s order (sd before nvme before the rest, the smaller first), but never a removable, USB, network or virtual disk and never the medium the Micro-OS was booted from. See [never the wrong disk](../explanation/never-the-wrong-disk.md).',
   ],
@@ -33,7 +33,7 @@ export const qemuimg2disk = defineAction({
   mayRunAgain: true,
   parameters: {
     ...IMAGE_PARAMETERS,
-    COMPRESSED: { type: 'boolean', description: 'Accepted; the format is recognised by its first bytes' },
+    COMPRESSED: { type: 'boolean', description: 'Accepted; the format is recognized by its first bytes' },
     FORMAT: {
       type: 'text',
       description: 'Accepted; qemu-img’s name of the output format means nothing here',

@@ -19,9 +19,9 @@ export const oci2disk = defineAction({
       type: 'text',
       required: true,
       pattern: /\S/,
-      description: 'The artefact: registry/repository:tag or @sha256:…',
+      description: 'The artifact: registry/repository:tag or @sha256:…',
     },
-    COMPRESSED: { type: 'boolean', description: 'Accepted; the format is recognised by its first bytes' },
+    COMPRESSED: { type: 'boolean', description: 'Accepted; the format is recognized by its first bytes' },
     REGISTRY_USERNAME: { type: 'text', description: 'User of the registry' },
     REGISTRY_PASSWORD: { type: 'text', secret: true, description: 'Password of the registry' },
     SKIP_VERIFY: {
@@ -31,7 +31,7 @@ export const oci2disk = defineAction({
     },
   },
   notes: [
-    'The largest layer of the artefact is the image. Its digest is checked before the disk is bootable; the manifest is checked too if the reference is a digest. The reference implementation checks neither.',
+    'The largest layer of the artifact is the image. Its digest is checked before the disk is bootable; the manifest is checked too if the reference is a digest. The reference implementation checks neither.',
   ],
   async run(variables, context) {
     const settings = readRegistrySettings();
@@ -60,5 +60,5 @@ export const oci2disk = defineAction({
 function imageLayer({ layers }: Manifest) {
   const [largest] = layers.toSorted((a, b) => b.size - a.size);
   if (largest) return largest;
-  throw new KindlingError('KND_REGISTRY', 'the artefact has no layers');
+  throw new KindlingError('KND_REGISTRY', 'the artifact has no layers');
 }

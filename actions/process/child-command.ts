@@ -52,7 +52,7 @@ export async function childCommand(args: string[], machine: Machine): Promise<nu
   const cancel = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.once(signal, () =>
-      cancel.abort(new KindlingError('KND_ACTION_CANCELLED', `${name} was cancelled (${signal})`)),
+      cancel.abort(new KindlingError('KND_ACTION_CANCELLED', `${name} was canceled (${signal})`)),
     );
   }
   try {

@@ -24,7 +24,7 @@ export interface StartChildOptions {
   onEvent?: (event: ActionEvent) => void;
   /** What the action and the programs it starts print, line by line. */
   onOutput?: (stream: 'stdout' | 'stderr', line: string) => void;
-  /** How long a cancelled action may clean up before it is killed. */
+  /** How long a canceled action may clean up before it is killed. */
   graceMs?: number;
   /** The command that starts the agent; tests pass their own. */
   agentCommand?: readonly string[];
@@ -99,7 +99,7 @@ export async function startChild(
     const error =
       stopped === 'timeout'
         ? new KindlingError('KND_ACTION_TIMEOUT', `${image} did not end within ${context.timeoutMs} ms`)
-        : new KindlingError('KND_ACTION_CANCELLED', `${image} was cancelled`);
+        : new KindlingError('KND_ACTION_CANCELLED', `${image} was canceled`);
     return { status: stopped, error: toErrorReport(error), durationMs: durationMs() };
   }
   if (last?.type === 'result' && exitCode === 0) {

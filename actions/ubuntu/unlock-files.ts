@@ -42,7 +42,7 @@ manual_add_modules tpm_tis tpm_crb
 export function extendPcr15(): Buffer {
   const body = Buffer.concat([
     Buffer.from('0000000f', 'hex'), // the PCR
-    Buffer.from('00000009', 'hex'), // size of the authorisation
+    Buffer.from('00000009', 'hex'), // size of the authorization
     Buffer.from('40000009', 'hex'), // by password,
     Buffer.from('0000000000', 'hex'), // which is empty
     Buffer.from('00000001', 'hex'), // one digest

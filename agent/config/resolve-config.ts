@@ -110,7 +110,7 @@ function firstUsable(
   return undefined;
 }
 
-/** A misspelt key of ours would silently do nothing; names of others are none of our business. */
+/** A misspelled key of ours would silently do nothing; names of others are none of our business. */
 function refuseUnknownNames({ flags, kernel }: ConfigSources): void {
   const knownFlags = Object.values(SETTINGS).flatMap((setting: Setting<unknown>) => setting.flags);
   for (const { name } of flags) {

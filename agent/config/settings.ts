@@ -326,7 +326,7 @@ export const SETTINGS = {
     parse: text,
   }),
 
-  // --- behaviour ---
+  // --- behavior ---
   debug: withDefault({
     summary: 'with TIMEOUT: a deadline for the whole onboarding',
     flags: ['debug'],

@@ -80,7 +80,7 @@ function weighEvidence(
     if (isLocallyAdministered(value))
       entries.push({ field: 'mac', value, score: 10, reason: `set by software${note}` });
     else if (permanentMac)
-      entries.push({ field: 'mac', value, score: 30, reason: `burnt into the card${note}` });
+      entries.push({ field: 'mac', value, score: 30, reason: `burned into the card${note}` });
     else entries.push({ field: 'mac', value, score: 20, reason: `not known to be the card’s own${note}` });
   }
   // The lowest address wins among equals: which NIC booted may change with a cable, the set of cards rarely does.

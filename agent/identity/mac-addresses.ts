@@ -5,16 +5,16 @@ const ETHERNET = 1; // ARPHRD_ETHER
 export interface PhysicalNic {
   name: string;
   mac: string;
-  /** The address burnt into the card, if the kernel tells. */
+  /** The address burned into the card, if the kernel tells. */
   permanentMac?: string;
 }
 
 /** Network cards of the machine: Ethernet with a device behind it; no loopback, bonds, VLANs, bridges, tunnels. */
 export function physicalNics(files: MachineFiles): PhysicalNic[] {
-  const burntIn = permanentMacsOfBondMembers(files);
+  const burnedIn = permanentMacsOfBondMembers(files);
   return files.names('/sys/class/net').flatMap((name) => {
     const folder = `/sys/class/net/${name}`;
-    const mac = normaliseMac(files.text(`${folder}/address`) ?? '');
+    const mac = normalizeMac(files.text(`${folder}/address`) ?? '');
     if (
       files.number(`${folder}/type`) !== ETHERNET ||
       files.resolved(`${folder}/device`) === undefined ||
@@ -22,7 +22,7 @@ export function physicalNics(files: MachineFiles): PhysicalNic[] {
     )
       return [];
     const isUnchanged = files.number(`${folder}/addr_assign_type`) === 0; // NET_ADDR_PERM
-    const permanentMac = burntIn.get(name) ?? (isUnchanged ? mac : undefined);
+    const permanentMac = burnedIn.get(name) ?? (isUnchanged ? mac : undefined);
     return [{ name, mac, ...(permanentMac ? { permanentMac } : {}) }];
   });
 }
@@ -35,7 +35,7 @@ function permanentMacsOfBondMembers(files: MachineFiles): Map<string, string> {
     for (const [, name, address] of text.matchAll(
       /^Slave Interface: (\S+)$[\s\S]*?^Permanent HW addr: (\S+)$/gm,
     )) {
-      const mac = normaliseMac(address ?? '');
+      const mac = normalizeMac(address ?? '');
       if (name && mac) found.set(name, mac);
     }
   }
@@ -43,7 +43,7 @@ function permanentMacsOfBondMembers(files: MachineFiles): Map<string, string> {
 }
 
 /** aa:bb:cc:dd:ee:ff from any usual way to write it; undefined if it is none or identifies nothing. */
-export function normaliseMac(text: string): string | undefined {
+export function normalizeMac(text: string): string | undefined {
   const digits = text.trim().toLowerCase().replaceAll(/[:.-]/g, '');
   if (!/^[0-9a-f]{12}$/.test(digits) || /^(0+|f+)$/.test(digits)) return undefined;
   return (digits.match(/../g) ?? []).join(':');

@@ -3,7 +3,7 @@ import type { KernelArguments } from '../../system/kernel-arguments.ts';
 import type { MachineFiles } from '../../system/machine-files.ts';
 import { readEfiVariable } from './efi-variables.ts';
 
-/** Ways to recognise the medium the Micro-OS was loaded from. Network boot leaves none. */
+/** Ways to recognize the medium the Micro-OS was loaded from. Network boot leaves none. */
 export interface BootMedium {
   /** GPT partition GUIDs, lower case. */
   partUuids: string[];

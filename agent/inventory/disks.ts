@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { probeSignatures, summariseSignatures } from '../../formats/disk-signatures/probe.ts';
+import { probeSignatures, summarizeSignatures } from '../../formats/disk-signatures/probe.ts';
 import { readPartitionTable } from '../../formats/partition-table/read.ts';
 import type { PartitionTable, ReadAt } from '../../formats/partition-table/table.ts';
 import type { Disk, Partition } from '../../protocol/inventory.ts';
@@ -36,7 +36,7 @@ async function readContents(
       return buffer.subarray(0, bytesRead);
     };
     const table = await readPartitionTable(readAt, facts.sizeBytes, facts.logicalSectorBytes);
-    const signatures = summariseSignatures(await probeSignatures(readAt, facts.sizeBytes));
+    const signatures = summarizeSignatures(await probeSignatures(readAt, facts.sizeBytes));
     const partitions = table ? await readPartitions(readAt, facts, table) : [];
     return { ...(table ? { partitionTable: table.kind } : {}), partitions, signatures };
   } finally {
@@ -59,7 +59,7 @@ async function readPartitions(readAt: ReadAt, facts: DiskFacts, table: Partition
       typeGuid: type,
       ...(partUuid ? { partUuid } : {}),
       ...(partLabel ? { partLabel } : {}),
-      signatures: summariseSignatures(await probeSignatures(inPartition, size)),
+      signatures: summarizeSignatures(await probeSignatures(inPartition, size)),
     });
   }
   return partitions;

@@ -33,7 +33,7 @@ export async function runStep(
       lastProgress = progress;
     },
   });
-  signal.throwIfAborted(); // the reason it was stopped for says more than «cancelled»
+  signal.throwIfAborted(); // the reason it was stopped for says more than «canceled»
   if (outcome.status !== 'success') throw fromReport(outcome.error);
   say(`${action}: ${outcome.summary}`);
   return outcome.data ?? {};

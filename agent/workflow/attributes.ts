@@ -3,7 +3,7 @@ import type { Attributes } from './tink-current.ts';
 
 const SIZE_UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB', 'EB'];
 
-/** The inventory in the words Tinkerbell's auto-enrolment rules match on (its Go agent takes them from the ghw library). */
+/** The inventory in the words Tinkerbell's auto-enrollment rules match on (its Go agent takes them from the ghw library). */
 export function toAgentAttributes(inventory: Inventory): Attributes {
   const { cpu, memory, disks, nics, pci, firmware, identity } = inventory;
   const found = (field: 'board-serial' | 'chassis-serial') =>

@@ -46,7 +46,7 @@ export class Journal {
     return this.#entries.get(keyOf(work));
   }
 
-  /** The agent died between the server's acknowledgement and the hand-over: nobody else would do it. */
+  /** The agent died between the server's acknowledgment and the hand-over: nobody else would do it. */
   pendingHandOver(): HandOver | undefined {
     const last = this.#entries.get(this.#lastKey);
     return last?.isReported ? last.outcome?.handOver : undefined;

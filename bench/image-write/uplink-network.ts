@@ -15,7 +15,7 @@ export interface UplinkNetwork extends AsyncDisposable {
   address: (node: number) => string;
   /** What to put before a command so that it runs on node i. */
   inNode: (node: number) => readonly string[];
-  /** Bytes that have crossed the uplink towards the nodes so far, headers and all. */
+  /** Bytes that have crossed the uplink toward the nodes so far, headers and all. */
   uplinkBytes: () => number;
 }
 

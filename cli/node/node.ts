@@ -79,9 +79,12 @@ export function defineNode(command: Command): void {
     command.command('recovery-key <node>').description('what opens its encrypted disks without the TPM'),
   ).action(recoveryKey);
   withConnection(
-    command.command('deauthorise <node>').description('its credentials stop working at once'),
+    command
+      .command('deauthorize <node>')
+      .alias('deauthorise')
+      .description('its credentials stop working at once'),
   ).action((node: string, options: ConnectionOptions) =>
-    act(node, options, 'POST', '/deauthorise', undefined, 'is deauthorised'),
+    act(node, options, 'POST', '/deauthorise', undefined, 'is deauthorized'),
   );
   withConnection(
     command.command('delete <node>').description('forget a node and revoke its credentials'),

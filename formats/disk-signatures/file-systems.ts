@@ -54,7 +54,7 @@ const XFS: SignatureRule = {
       : undefined,
 };
 
-/** The first superblock and its two mirrors: a wipe that forgets the mirrors leaves a disk btrfs still recognises. */
+/** The first superblock and its two mirrors: a wipe that forgets the mirrors leaves a disk btrfs still recognizes. */
 const BTRFS: SignatureRule = {
   bases: () => [64 * KIB, 64 * MIB, 256 * GIB],
   length: 4 * KIB,

@@ -4,7 +4,7 @@ import { FILE_SYSTEMS } from './file-systems.ts';
 import { MEMBERS } from './members.ts';
 import type { SignatureRule } from './rule.ts';
 
-/** A signature and the bytes that make tools recognise it: zero those and it is gone (wipefs works the same way). */
+/** A signature and the bytes that make tools recognize it: zero those and it is gone (wipefs works the same way). */
 export interface FoundSignature extends Signature {
   magicOffset: number;
   magicBytes: number;
@@ -34,7 +34,7 @@ export async function probeSignatures(readAt: ReadAt, sizeBytes: number): Promis
 }
 
 /** One entry per type and uuid, for people and the inventory: copies of one superblock are one thing. */
-export function summariseSignatures(found: readonly FoundSignature[]): Signature[] {
+export function summarizeSignatures(found: readonly FoundSignature[]): Signature[] {
   const summary = new Map<string, Signature>();
   for (const { type, label, uuid } of found) {
     const key = `${type}\0${uuid ?? ''}`;

@@ -8,7 +8,7 @@ export interface SignatureMatch {
   magicBytes: number;
 }
 
-/** One kind of superblock: where it may lie on a device of some size, how much of it to read, how to recognise it. */
+/** One kind of superblock: where it may lie on a device of some size, how much of it to read, how to recognize it. */
 export interface SignatureRule {
   /** Offsets of possible superblocks, backups included. */
   bases: (sizeBytes: number) => number[];

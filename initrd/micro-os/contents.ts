@@ -188,7 +188,7 @@ export const MODULES: Record<Profile, readonly Modules[]> = {
     { modules: ['veth', 'bridge', 'tun', 'macvlan'], reason: 'networks of containers' },
     {
       modules: ['bnx2', 'bnx2x', 'mlx4_en', 'mlx5_core', 'qede', 'be2net', 'sfc', 'cxgb4'],
-      reason: 'data-centre network cards',
+      reason: 'data-center network cards',
     },
     {
       modules: ['ixgbevf', 'iavf', 'ena', 'hv_netvsc', 'hv_storvsc', 'xen_netfront', 'xen_blkfront'],

@@ -20,7 +20,7 @@ export interface Site extends Disposable {
   urlFromHost: string;
   /** What a caller of its API needs; undefined where it asks for none. */
   operatorToken: string | undefined;
-  /** What firmware enrols: PK, KEK, db, and the CA for HTTPS boot. */
+  /** What firmware enrolls: PK, KEK, db, and the CA for HTTPS boot. */
   keysFolder: string;
   /** Runs `kindling …` against the orchestrator and gives what it prints. */
   kindling: (...args: string[]) => Promise<string>;

@@ -31,7 +31,7 @@ const HOOKS = [
   ': > "$1/etc/machine-id"; rm -f "$1/var/lib/dbus/machine-id"',
   // Only what the hooks ask for, quickly packed: the initramfs is made again on a machine without acceleration. NVMe, ext4 and the TPM are built in.
   'printf "MODULES=list\\nCOMPRESS=zstd\\nCOMPRESSLEVEL=1\\n" > "$1/etc/initramfs-tools/conf.d/small"; chroot "$1" update-initramfs -u -k all',
-  // The boot menu, too: without what looks for Xen, other systems and the firmware's own menu, without colours, and with one entry.
+  // The boot menu, too: without what looks for Xen, other systems and the firmware's own menu, without colors, and with one entry.
   'cd "$1/etc/grub.d"; chmod -x 05_debian_theme 20_linux_xen 30_os-prober 30_uefi-firmware',
   // The whole root travels through the encryption, there and back: what it never reads stays out of it.
   'cd "$1"/usr/lib/modules/*/kernel; rm -rf net sound virt; find drivers fs -mindepth 1 -maxdepth 1 ! -name md ! -name char ! -name virtio ! -name fat ! -name nls ! -name efivarfs ! -name autofs -exec rm -rf {} +; chroot "$1" depmod "$(ls "$1/lib/modules")"',

@@ -24,7 +24,7 @@ const TYPES: Record<string, string> = {
 /** Called when all bytes of an answer have been sent. */
 type OnSent = (sent: { client: string; file: string; bytes: number; isEncrypted: boolean }) => void;
 
-/** Boot artefacts and images as plain files with ranges and ETags, so that any CDN or nginx can take over. */
+/** Boot artifacts and images as plain files with ranges and ETags, so that any CDN or nginx can take over. */
 export function staticRoute(prefix: string, folders: readonly string[], onSent: OnSent = () => {}): RawRoute {
   return {
     method: 'GET',

@@ -160,7 +160,7 @@ function refuse(packet: DhcpPacket, site: DhcpSite, why: string): Decision {
   return { reply, reason: `refused: ${why}` };
 }
 
-/** A reply carries back what the client and the relay sent to be recognised by: xid, flags, giaddr, options 61, 82, 97. */
+/** A reply carries back what the client and the relay sent to be recognized by: xid, flags, giaddr, options 61, 82, 97. */
 function replyTo(packet: DhcpPacket, type: 'offer' | 'ack' | 'nak', site: DhcpSite): DhcpPacket {
   const options = new Map<number, Buffer>([
     [DhcpOption.messageType, Buffer.of(DhcpMessageType[type])],

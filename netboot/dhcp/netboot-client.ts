@@ -18,7 +18,7 @@ export type Classified = { client: NetbootClient } | { client: undefined; reason
 
 const OUR_USER_CLASSES = ['kindling', 'Tinkerbell'];
 
-/** Recognises network-boot clients by the rules real clients follow (RFC 4578; the same test Smee makes). */
+/** Recognizes network-boot clients by the rules real clients follow (RFC 4578; the same test Smee makes). */
 export function classifyClient(packet: DhcpPacket): Classified {
   const type = packet.options.get(DhcpOption.messageType)?.[0];
   if (type !== DhcpMessageType.discover && type !== DhcpMessageType.request) {

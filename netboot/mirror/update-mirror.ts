@@ -10,7 +10,7 @@ import { fetchText, fetchVerified, type Origin } from './fetch-file.ts';
  * A mirror's folder:
  *   current               link to the release that is served
  *   releases/<version>/   one consistent set of boot files; a version is the hash of its signed list
- *   site-keys.json        the site's public keys; a rotation is learnt from a list that a known key signed
+ *   site-keys.json        the site's public keys; a rotation is learned from a list that a known key signed
  */
 export interface MirrorFolder {
   folder: string;

@@ -59,7 +59,7 @@ export class TftpTransfer {
     if (packet.type !== 'ack') return { send: [] };
     const block = this.#unwrap(packet.block);
     if (block !== undefined && this.#asksForWindowAgain(block)) return { send: this.#window() };
-    // An old acknowledgement must not start a second stream of the same blocks (RFC 1123 4.2.3.1).
+    // An old acknowledgment must not start a second stream of the same blocks (RFC 1123 4.2.3.1).
     if (block === undefined || block <= this.#acknowledged) return { send: [] };
     this.#acknowledged = block;
     this.#tries = 0;
@@ -74,7 +74,7 @@ export class TftpTransfer {
     return { send: this.#window() };
   }
 
-  /** A client that missed the first block of a window repeats its last acknowledgement (RFC 7440 4): once is enough. */
+  /** A client that missed the first block of a window repeats its last acknowledgment (RFC 7440 4): once is enough. */
   #asksForWindowAgain(block: number): boolean {
     const isRepeat = this.#windowBlocks > 1 && block === this.#acknowledged && this.#resentAfter !== block;
     if (isRepeat) this.#resentAfter = block;
@@ -93,7 +93,7 @@ export class TftpTransfer {
     return encodeTftpPacket({ type: 'data', block: block & 0xffff, data });
   }
 
-  /** Block numbers wrap at 65,536; an acknowledgement can only be for a block of the window that is out. */
+  /** Block numbers wrap at 65,536; an acknowledgment can only be for a block of the window that is out. */
   #unwrap(wire: number): number | undefined {
     const from = Math.max(this.#acknowledged, 0);
     const ahead = (wire - (from & 0xffff) + 0x10000) & 0xffff;

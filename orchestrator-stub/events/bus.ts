@@ -59,7 +59,7 @@ export class EventBus {
   readonly #afterCommit: (work: () => void) => void;
   readonly #listeners = new Set<Listener>();
   readonly #kept: NumberedEvent[] = [];
-  // Starts from the clock so that ids keep growing across restarts and a stale Last-Event-ID is recognised.
+  // Starts from the clock so that ids keep growing across restarts and a stale Last-Event-ID is recognized.
   #nextId = Date.now() * 1000;
 
   constructor(database: { afterCommit: (work: () => void) => void }) {

@@ -18,7 +18,7 @@ export interface GetActionParts {
 
 export interface GetActionCall extends AskingAgent {
   mayUse: (workflow: StoredWorkflow) => boolean;
-  onCancelled: (listener: () => void) => void;
+  onCanceled: (listener: () => void) => void;
 }
 
 /**
@@ -58,8 +58,8 @@ export function getAction(parts: GetActionParts, call: GetActionCall): Promise<A
     stopping.removeEventListener('abort', onStopping);
   };
   stopping.addEventListener('abort', onStopping, { once: true });
-  call.onCancelled(() => {
-    reject(refusal(status.CANCELLED, 'cancelled by the agent'));
+  call.onCanceled(() => {
+    reject(refusal(status.CANCELLED, 'canceled by the agent'));
     settle();
   });
   if (stopping.aborted) onStopping();

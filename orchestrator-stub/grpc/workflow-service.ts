@@ -110,7 +110,7 @@ export function addWorkflowService(server: Server, parts: WorkflowServiceParts):
       attributes: call.request.agentAttributes,
       hostId: caller?.kind === 'node' ? caller.hostId : undefined,
       mayUse: (workflow) => mayUse(caller, workflow),
-      onCancelled: (listener) => call.on('cancelled', listener),
+      onCanceled: (listener) => call.on('cancelled', listener),
     });
   }
 

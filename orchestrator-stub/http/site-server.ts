@@ -17,7 +17,7 @@ export type SiteServerParts = ApiParts &
     /** Undefined when the site asks for no tokens. */
     access: AccessControl | undefined;
     ca: () => string;
-    artefacts: string[];
+    artifacts: string[];
     files: string[];
     version: string;
     onFailure: (thrown: unknown, request: IncomingMessage) => void;
@@ -44,7 +44,7 @@ export function siteRoutes(parts: SiteServerParts): { api: ApiRoute[]; raw: RawR
     ...keycloakRoutes(parts),
     eventRoute(bus),
     logIntakeRoute({ hosts, logs, bus, caller, now }),
-    staticRoute('/tink-stack', parts.artefacts, ({ client, file, bytes, isEncrypted }) =>
+    staticRoute('/tink-stack', parts.artifacts, ({ client, file, bytes, isEncrypted }) =>
       bus.publish({
         type: 'netboot',
         nodeId: '',

@@ -1,7 +1,7 @@
 /** Current and desired state of a host, with the names and meaning of EMF's inventory. */
 export type HostState = 'UNSPECIFIED' | 'DELETED' | 'ONBOARDED' | 'UNTRUSTED' | 'REGISTERED';
 
-/** How a status text is meant: grey, blue, green or red in a list. */
+/** How a status text is meant: gray, blue, green or red in a list. */
 export type Indicator = 'UNSPECIFIED' | 'ERROR' | 'IN_PROGRESS' | 'IDLE';
 
 export interface Status {

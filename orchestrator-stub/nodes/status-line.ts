@@ -5,7 +5,7 @@ import type { Instance } from './instance.ts';
 export function statusLine(host: Host, instance: Instance | undefined): string {
   if (host.desiredState === 'DELETED') return 'Deleted';
   if (!host.isRegistered) return 'Discovered, not registered';
-  if (host.currentState === 'UNTRUSTED') return 'Deauthorised';
+  if (host.currentState === 'UNTRUSTED') return 'Deauthorized';
   if (host.registrationStatus.indicator === 'ERROR') return host.registrationStatus.text;
   if (host.currentState !== 'ONBOARDED') {
     if (host.hostStatus.text) return host.hostStatus.text;

@@ -40,7 +40,7 @@ export function provisioningStatus(
     case 'TIMEOUT':
       return { text: `Provisioning Failed: ${at} timeout${reason}`, indicator: 'ERROR' };
     case 'CANCELLED':
-      return { text: `Provisioning Cancelled: ${at}${reason}`, indicator: 'ERROR' };
+      return { text: `Provisioning Canceled: ${at}${reason}`, indicator: 'ERROR' };
     default: {
       const pause = progress.isPaused ? ' (paused)' : '';
       return { text: `Provisioning In Progress: ${at}${pause}`, indicator: 'IN_PROGRESS' };

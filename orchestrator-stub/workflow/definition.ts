@@ -1,6 +1,6 @@
 import { ulid } from '../store/identifiers.ts';
 import { renderTemplate } from './go-template/render.ts';
-import type { Flavour } from './go-template/tinkerbell-functions.ts';
+import type { Flavor } from './go-template/tinkerbell-functions.ts';
 import type { Value } from './go-template/values.ts';
 import { parseWorkflowTemplate } from './template.ts';
 import type { WorkflowDefinition } from './workflow.ts';
@@ -9,7 +9,7 @@ export interface DefinitionInputs {
   id: string;
   hostId: string;
   generation: number;
-  template: { name: string; text: string; flavour?: Flavour };
+  template: { name: string; text: string; flavor?: Flavor };
   /** What the template may refer to: the hardware map at the top level, as Tinkerbell has it. */
   data: { [key: string]: Value };
   now: Date;
@@ -17,8 +17,8 @@ export interface DefinitionInputs {
 
 /** Renders a template, checks it, and lays its actions out in one row. */
 export function defineWorkflow(inputs: DefinitionInputs): WorkflowDefinition {
-  const { name, text, flavour } = inputs.template;
-  const rendered = renderTemplate(text, inputs.data, { name, ...(flavour ? { flavour } : {}) });
+  const { name, text, flavor } = inputs.template;
+  const rendered = renderTemplate(text, inputs.data, { name, ...(flavor ? { flavor } : {}) });
   const template = parseWorkflowTemplate(rendered, name);
   const time = inputs.now.getTime();
   const actions = template.tasks.flatMap((task) => {

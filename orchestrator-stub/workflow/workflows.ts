@@ -152,12 +152,12 @@ export class Workflows {
 
   cancel(id: string, reason: string): StoredWorkflow {
     return this.#change(id, ({ progress }) => {
-      if (isTerminal(progress.state)) throw refused(id, progress, 'cancelled');
+      if (isTerminal(progress.state)) throw refused(id, progress, 'canceled');
       return cancel(progress, reason, this.#options.now());
     });
   }
 
-  /** Cancels what a host still has to do: it is deleted, deauthorised or gets a new generation. */
+  /** Cancels what a host still has to do: it is deleted, deauthorized or gets a new generation. */
   cancelAllOf(hostId: string, reason: string): void {
     for (const { definition } of [...this.#active.values()]) {
       if (definition.hostId === hostId) this.cancel(definition.id, reason);

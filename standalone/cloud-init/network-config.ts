@@ -1,6 +1,6 @@
 import { FIRST_NIC_MAC } from '../../protocol/stick.ts';
 import { parseIp } from '../config/addresses.ts';
-import { normaliseMac } from '../config/names.ts';
+import { normalizeMac } from '../config/names.ts';
 import type { NetworkInterface } from '../config/schema.ts';
 
 interface Addressing {
@@ -31,7 +31,7 @@ export function networkConfig(cards: readonly NetworkInterface[] = [{}]): Networ
   const vlans: NonNullable<NetworkConfig['vlans']> = {};
   const names = new Map<string, string>();
   cards.forEach((card) => {
-    const mac = card.mac === undefined ? FIRST_NIC_MAC : normaliseMac(card.mac);
+    const mac = card.mac === undefined ? FIRST_NIC_MAC : normalizeMac(card.mac);
     const name = names.get(mac) ?? `net${names.size}`;
     names.set(mac, name);
     const ethernet = ethernets[name] ?? { match: { macaddress: mac }, 'set-name': name };

@@ -17,7 +17,7 @@ export function isMac(text: string): boolean {
 }
 
 /** Lower case with colons, as the inventory has it. */
-export function normaliseMac(text: string): string {
+export function normalizeMac(text: string): string {
   return text.toLowerCase().replaceAll('-', ':');
 }
 

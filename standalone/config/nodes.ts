@@ -1,6 +1,6 @@
 import type { Path, Report } from './issue.ts';
-import { isMac, normaliseMac } from './names.ts';
-import { isTree } from './normalise.ts';
+import { isMac, normalizeMac } from './names.ts';
+import { isTree } from './normalize.ts';
 import type { Config, NodeEntry, NodeMatch } from './schema.ts';
 
 /** The configuration of one kind of machine: the file's, with the entry of `nodes` laid over it. */
@@ -68,7 +68,7 @@ export function checkNodes(nodes: readonly NodeEntry[], report: Report): void {
       else if (kind !== 'default' && PLACEHOLDERS.has(value)) {
         report('CFG007', at, `"${written}" is a placeholder that many machines have; it names none`);
       }
-      const identity = `${kind}:${kind === 'mac' ? normaliseMac(value) : value}`;
+      const identity = `${kind}:${kind === 'mac' ? normalizeMac(value) : value}`;
       const before = seen.get(identity);
       if (before !== undefined) report('CFG007', at, `nodes[${before}] already names this machine`);
       else seen.set(identity, index);

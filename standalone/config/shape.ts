@@ -1,6 +1,6 @@
 import { didYouMean } from './did-you-mean.ts';
 import { formatPath, type Path, type Report } from './issue.ts';
-import { isTree } from './normalise.ts';
+import { isTree } from './normalize.ts';
 import type { RuleCode } from './rule-table.ts';
 import { type Config, configSchema } from './schema.ts';
 import { keysOf, schemaAt } from './schema-walk.ts';

@@ -141,7 +141,7 @@ interface Place {
 }
 
 /**
- * Walks down a path as the normalised value has it. The file may have written it otherwise: a key in another case, no
+ * Walks down a path as the normalized value has it. The file may have written it otherwise: a key in another case, no
  * `kthreesConfigSpec` level, one file where a list is meant; such a step is found, or stays where it is.
  */
 function placeOf(document: Document.Parsed, path: Path): Place {

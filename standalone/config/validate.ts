@@ -1,7 +1,7 @@
 import type { Issue, Path, Report, Severity } from './issue.ts';
 import { formatPath } from './issue.ts';
 import { checkNodes, type EffectiveConfig, effectiveConfigs } from './nodes.ts';
-import { normalise } from './normalise.ts';
+import { normalize } from './normalize.ts';
 import { RULES } from './rule-table.ts';
 import { checkDiskAndImage } from './rules/disk-and-image.ts';
 import { checkClusterAddresses } from './rules/k3s-addresses.ts';
@@ -41,8 +41,8 @@ export function validateConfig(text: string, options: ValidationOptions = {}): V
   if (source.value === undefined) return result(issues, {}, []);
 
   const report = issues.reporter(undefined);
-  const normalised = normalise(source.value, report);
-  const config = checkShape(normalised, report);
+  const normalized = normalize(source.value, report);
+  const config = checkShape(normalized, report);
   if (config.version === undefined && !issues.has('CFG003')) report('CFG003', [], 'version must be 1.0');
   checkNodes(config.nodes ?? [], report);
 

@@ -1,6 +1,6 @@
 import { parseDocument } from 'yaml';
 import { KindlingError } from '../../protocol/error.ts';
-import { isTree } from '../config/normalise.ts';
+import { isTree } from '../config/normalize.ts';
 
 /** Today's config file as data: shell assignments above, YAML below. */
 export interface HybridFile {

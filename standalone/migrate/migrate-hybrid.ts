@@ -1,4 +1,4 @@
-import { isTree } from '../config/normalise.ts';
+import { isTree } from '../config/normalize.ts';
 import type { Config, OperatingSystem } from '../config/schema.ts';
 import { evaluate } from './arithmetic.ts';
 import { type HybridFile, readHybridFile } from './hybrid-file.ts';

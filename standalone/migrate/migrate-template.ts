@@ -1,5 +1,5 @@
 import { KindlingError } from '../../protocol/error.ts';
-import { isTree } from '../config/normalise.ts';
+import { isTree } from '../config/normalize.ts';
 import type { Config } from '../config/schema.ts';
 import type { Migration } from './migrate-hybrid.ts';
 

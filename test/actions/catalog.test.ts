@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { actionForImage, CATALOG, requireAction } from '../../actions/catalog.ts';
 
-describe('the catalogue', () => {
+describe('the catalog', () => {
   it.each([
     ['writefile', 'writefile'],
     ['quay.io/tinkerbell/actions/writefile:latest', 'writefile'],

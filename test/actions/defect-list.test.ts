@@ -50,7 +50,7 @@ const DEFECTS: readonly (readonly [what: string, file: string, title: string])[]
   [
     'compression by the suffix; a query hides it; .zst is unknown',
     INTEGRATION,
-    '%s is recognised by its bytes',
+    '%s is recognized by its bytes',
   ],
   ['COMPRESSED that is not so', INTEGRATION, 'COMPRESSED=%s that is not so is a mistake'],
   ['the hash is compared when the disk can boot already', INTEGRATION, 'a wrong SHA-256 is found before'],

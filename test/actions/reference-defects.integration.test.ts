@@ -91,7 +91,7 @@ describe('image2disk', () => {
     ['gz', GZ],
     ['zst', ZST],
   ])(
-    '%s is recognised by its bytes: with a query, without a suffix, COMPRESSED or nothing said',
+    '%s is recognized by its bytes: with a query, without a suffix, COMPRESSED or nothing said',
     async (_, bytes) => {
       const said = await write({ bytes }, { COMPRESSED: 'true' }, '?token=a.raw');
       expect(said).toMatchObject({ status: 'success', isWhole: true });

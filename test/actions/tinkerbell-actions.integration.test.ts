@@ -464,7 +464,7 @@ describe('grub2disk', () => {
 describe('oci2disk', () => {
   const image = Buffer.concat([randomBytes(3 << 20), Buffer.alloc(1 << 20)]);
 
-  it('writes the layer of an artefact onto a disk, by its digest, and again', async () => {
+  it('writes the layer of an artifact onto a disk, by its digest, and again', async () => {
     await using loop = await loopDisk(16 << 20);
     using registry = await testRegistry({ layers: [gzipSync(image)], password: 'p' });
     const variables = { DEST_DISK: loop.device, REGISTRY_USERNAME: 'user', REGISTRY_PASSWORD: 'p' };

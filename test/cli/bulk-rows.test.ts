@@ -57,5 +57,5 @@ test('duplicates name the earlier row, whatever the case', () => {
 
 test('a file that is something else is refused', () => {
   expect(() => readBulkFile('')).toThrow('empty');
-  expect(() => readBulkFile('Serial,Colour\nABC12345,red\n')).toThrow('Colour');
+  expect(() => readBulkFile('Serial,Color\nABC12345,red\n')).toThrow('Color');
 });

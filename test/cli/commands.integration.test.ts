@@ -56,8 +56,8 @@ describe('the commands, against a server that was started by one', () => {
 
   test.each([
     [
-      'a folder of artefacts that is not there',
-      ['--artefacts', '/nonexistent'],
+      'a folder of artifacts that is not there',
+      ['--artifacts', '/nonexistent'],
       'KND_FILE_ACCESS: /nonexistent',
     ],
     [
@@ -99,7 +99,7 @@ describe('the commands, against a server that was started by one', () => {
     });
   });
 
-  test('node: register, show, correct, onboard, deauthorise, delete', async () => {
+  test('node: register, show, correct, onboard, deauthorize, delete', async () => {
     const node = await asJson(
       'node',
       'register',
@@ -116,7 +116,7 @@ describe('the commands, against a server that was started by one', () => {
     expect(await asJson('node', 'correct', 'till-7', '--no-enroll')).toMatchObject({ mayEnroll: false });
     expect((await kindling('node', 'show', 'ABC12345')).out).toMatch(/^serial +ABC12345$/m);
     expect((await kindling('node', 'onboard', 'till-7')).out).toContain('may onboard');
-    expect((await kindling('node', 'deauthorise', 'till-7')).out).toContain('Deauthorised');
+    expect((await kindling('node', 'deauthorize', 'till-7')).out).toContain('Deauthorized');
     expect(await kindling('node', 'onboard', 'till-7')).toMatchObject({
       code: 1,
       err: expect.stringContaining('KND_NODE_STATE'),

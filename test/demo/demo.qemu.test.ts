@@ -26,11 +26,11 @@ describe('npm run demo', () => {
     await runDemo(readDemoOptions({ nodes: '1', memory: '1024', picture: 'build/demo-test.svg' }), {
       terminal: { write: (text) => (output += text) },
       profile: { customConfigs: [lookInside()] },
-      whenRunning: async ({ travellers: [traveller] }) => {
-        if (!traveller) throw new Error('the demo has a node');
-        nodeId = traveller.journey.id;
-        inside = await whatItSaw(traveller.machine);
-        installed = await switchOffAndRead(traveller.machine);
+      whenRunning: async ({ travelers: [traveler] }) => {
+        if (!traveler) throw new Error('the demo has a node');
+        nodeId = traveler.journey.id;
+        inside = await whatItSaw(traveler.machine);
+        installed = await switchOffAndRead(traveler.machine);
       },
     });
     for (const { title } of STAGES) expect(output).toMatch(new RegExp(`^✔ ${title} +[\\d.]+ s`, 'm'));

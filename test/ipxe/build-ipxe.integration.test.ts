@@ -42,7 +42,7 @@ const build = (...args: string[]) =>
   });
 
 describe('kindling build ipxe', () => {
-  it('builds every flavour with the site’s CA, our script and image trust', async () => {
+  it('builds every flavor with the site’s CA, our script and image trust', async () => {
     const { stdout, stderr } = await build('--source', source, '--url', 'https://site.example/tink-stack/');
     expect(stderr).not.toContain('KND_');
     expect(stdout).toContain('kindling build site --ipxe');

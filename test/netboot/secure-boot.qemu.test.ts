@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, it } from 'vitest';
-import { enrolSiteKeys } from '../../lab/qemu/enrol-keys.ts';
+import { enrollSiteKeys } from '../../lab/qemu/enroll-keys.ts';
 import { bootMachine, createMachine, type Machine } from '../../lab/qemu/machine.ts';
 import { GAVE_UP, waitForStage } from '../../lab/qemu/micro-os.ts';
 import { createTestNetwork } from '../../lab/qemu/network.ts';
@@ -17,7 +17,7 @@ it('with the site’s keys enrolled a machine boots by PXE from iPXE to the orch
   await using network = await createTestNetwork();
   using site = await startTlsSite(network.bridge, '--kernel-arg', 'ignore_loglevel');
   const variables = join(site.state, 'enrolled.fd');
-  enrolSiteKeys(join(site.stack, 'keys'), variables);
+  enrollSiteKeys(join(site.stack, 'keys'), variables);
   await using node = await bootMachine({
     firmware: 'ovmf-secure-boot',
     efiVariables: { file: variables },
@@ -93,7 +93,7 @@ async function startStickLab() {
   await site.kindling('build', 'site', '--usb-image', stick);
   copyFileSync(at('loader-x86_64.efi'), good('loader-x86_64.efi'));
   const variables = join(site.state, 'enrolled.fd');
-  enrolSiteKeys(at('keys'), variables);
+  enrollSiteKeys(at('keys'), variables);
   const node = started.use(
     await createMachine({
       firmware: 'ovmf-secure-boot',

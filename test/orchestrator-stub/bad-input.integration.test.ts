@@ -109,7 +109,7 @@ describe('HTTP', () => {
     ['POST', '/api/v1/nodes', '{"uuid":"1"}', 400, 'KND_API_INVALID'],
     ['POST', '/api/v1/nodes', '{"serial":"x\'; DROP TABLE hosts;--"}', 400, 'KND_API_INVALID'],
     ['POST', '/api/v1/nodes', '{}', 400, 'KND_API_INVALID'],
-    ['POST', '/api/v1/nodes', '{"serial":"ABCDE","colour":"red"}', 400, 'KND_API_INVALID'],
+    ['POST', '/api/v1/nodes', '{"serial":"ABCDE","color":"red"}', 400, 'KND_API_INVALID'],
     ['POST', '/api/v1/nodes', `{"serial":"${NODE.serialnum.toLowerCase()}"}`, 409, 'KND_NODE_CONFLICT'],
     ['POST', '/api/v1/nodes', 'not json', 400, 'KND_API_INVALID'],
     ['POST', '/api/v1/nodes', '[]', 400, 'KND_API_INVALID'],

@@ -30,7 +30,7 @@ afterAll(() => running[Symbol.asyncDispose]());
 const get = (path: string, headers: Record<string, string> = {}) =>
   fetch(`${running.stub.urls.plain}${path}`, { headers });
 
-describe('boot artefacts', () => {
+describe('boot artifacts', () => {
   test('are served whole, in parts and not at all, with and without TLS', async () => {
     const whole = await get('/tink-stack/vmlinuz-x86_64');
     expect(Buffer.from(await whole.arrayBuffer())).toEqual(content);

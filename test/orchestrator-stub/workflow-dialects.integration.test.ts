@@ -117,7 +117,7 @@ for (const transport of ['TLS + JWT', 'h2c'] as const) {
   });
 }
 
-test('with TLS a call without a token is refused, and so is one after the node was deauthorised', async () => {
+test('with TLS a call without a token is refused, and so is one after the node was deauthorized', async () => {
   const { running, headers } = await prepared({ port: 0, plainPort: false });
   await using _running = running;
   const client = running.client();

@@ -18,12 +18,12 @@ it('by HTTPS and with Secure Boot: an immutable system is installed, starts from
   await runDemo(readDemoOptions(OPTIONS), {
     terminal: { write: (text) => (output += text) },
     profile: { customConfigs: [lookInside('https://10.77.0.1:8443/tink-stack/boot.ipxe')] },
-    whenRunning: async ({ travellers: [traveller] }) => {
-      if (!traveller) throw new Error('the demo has a node');
-      nodeId = traveller.journey.id;
-      inside = await whatItSaw(traveller.machine);
-      kept = await switchOffAndRead(traveller.machine);
-      console = traveller.machine.console.text;
+    whenRunning: async ({ travelers: [traveler] }) => {
+      if (!traveler) throw new Error('the demo has a node');
+      nodeId = traveler.journey.id;
+      inside = await whatItSaw(traveler.machine);
+      kept = await switchOffAndRead(traveler.machine);
+      console = traveler.machine.console.text;
     },
   });
   expect(output).toMatch(/^✔ iPXE +[\d.]+ s +ipxe\.efi, .* over HTTPS$/m);

@@ -6,7 +6,7 @@ import { connect } from 'node:tls';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseEfiVariables } from '../../lab/qemu/efi-variables.ts';
-import { enrolSiteKeys } from '../../lab/qemu/enrol-keys.ts';
+import { enrollSiteKeys } from '../../lab/qemu/enroll-keys.ts';
 import { startStub } from '../../orchestrator-stub/serve.ts';
 import { encodePublicKey } from '../../protocol/public-key.ts';
 import { openDocument } from '../../protocol/signed-document.ts';
@@ -87,7 +87,7 @@ describe('kindling build site', () => {
     );
   });
 
-  it('makes enrolment files that firmware would accept: KEK signed by PK, db by KEK', async () => {
+  it('makes enrollment files that firmware would accept: KEK signed by PK, db by KEK', async () => {
     for (const [name, signer, guid] of [
       ['PK', 'PK', '61dfe48bca93d211aa0d00e098032b8c'],
       ['KEK', 'PK', '61dfe48bca93d211aa0d00e098032b8c'],
@@ -140,7 +140,7 @@ describe('kindling build site', () => {
 
   it('has its keys enrolled by the harness as OVMF keeps them', () => {
     const store = join(folder, 'vars.fd');
-    enrolSiteKeys(at('keys'), store);
+    enrollSiteKeys(at('keys'), store);
     const variables = parseEfiVariables(readFileSync(store));
     for (const name of ['PK', 'KEK', 'db'])
       expect(variables.find((one) => one.name === name)?.data).toEqual(readFileSync(at(`keys/${name}.esl`)));

@@ -102,10 +102,10 @@ describe('run', () => {
     expect(stdout.split('\n').filter(Boolean).length).toBeLessThan(2);
   });
 
-  it('starts nothing once it is cancelled', async () => {
+  it('starts nothing once it is canceled', async () => {
     await expect(
-      run('no-such-program', [], { signal: AbortSignal.abort(new Error('cancelled')) }),
-    ).rejects.toThrow('cancelled');
+      run('no-such-program', [], { signal: AbortSignal.abort(new Error('canceled')) }),
+    ).rejects.toThrow('canceled');
   });
 
   it('does not hand the registry’s password on', async () => {
@@ -117,10 +117,10 @@ describe('run', () => {
     expect(stdout).not.toContain('hunter2');
   });
 
-  it('stops when it is cancelled', async () => {
+  it('stops when it is canceled', async () => {
     const controller = new AbortController();
     const running = run('sleep', ['60'], { signal: controller.signal });
-    controller.abort(new Error('cancelled'));
-    await expect(running).rejects.toThrow('cancelled');
+    controller.abort(new Error('canceled'));
+    await expect(running).rejects.toThrow('canceled');
   });
 });

@@ -34,7 +34,7 @@ function start(setup: TestAgentOptions = {}): TestAgent {
 const EVERYTHING = ['first', 'second', 'reboot'].flatMap((name) => [`${name} RUNNING`, `${name} SUCCESS`]);
 
 describe('a current workflow server', () => {
-  it('row: GetWorkflowContexts → UNIMPLEMENTED: is recognised, gets full attributes with every question, and sees every action through', async () => {
+  it('row: GetWorkflowContexts → UNIMPLEMENTED: is recognized, gets full attributes with every question, and sees every action through', async () => {
     const { ended, executed, handedOver } = start();
     await ended;
     expect(tink.accepted).toEqual(EVERYTHING);

@@ -43,7 +43,7 @@ const EVERYTHING = [
 ];
 
 describe('a legacy workflow server', () => {
-  it('row: GetWorkflowContexts → OK: is recognised, gets RUNNING and SUCCESS for each action in order; the node hands over after the last is accepted', async () => {
+  it('row: GetWorkflowContexts → OK: is recognized, gets RUNNING and SUCCESS for each action in order; the node hands over after the last is accepted', async () => {
     const { ended, executed, handedOver } = start();
     await ended;
     expect(tink.accepted).toEqual(EVERYTHING);
@@ -218,7 +218,7 @@ describe('an agent that was killed', () => {
     expect(tink.isDone).toBe(true);
   });
 
-  it('between the last acknowledgement and the hand-over still hands over when it is back', async () => {
+  it('between the last acknowledgment and the hand-over still hands over when it is back', async () => {
     const first = start({
       options: {
         handOver: async () => {

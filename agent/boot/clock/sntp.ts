@@ -51,10 +51,10 @@ export function decodeReply(reply: Buffer, request: Buffer): number | undefined 
   if (reply.length < PACKET_BYTES) return undefined;
   const flags = reply.readUInt8(FLAGS);
   const isServer = (flags & 0x7) === 4;
-  const isUnsynchronised = flags >> 6 === 3;
+  const isUnsynchronized = flags >> 6 === 3;
   const stratum = reply.readUInt8(STRATUM);
   const repeats = reply.subarray(ORIGINATE, RECEIVE).equals(request.subarray(TRANSMIT, PACKET_BYTES));
-  if (!isServer || isUnsynchronised || stratum === 0 || stratum > 15 || !repeats) return undefined;
+  if (!isServer || isUnsynchronized || stratum === 0 || stratum > 15 || !repeats) return undefined;
   const seconds = reply.readUInt32BE(TRANSMIT);
   const fraction = reply.readUInt32BE(TRANSMIT + 4) / ERA_SECONDS;
   if (seconds === 0) return undefined;

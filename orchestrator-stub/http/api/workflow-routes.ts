@@ -85,7 +85,7 @@ export function workflowRoutes({ workflows, templates, nodes, now }: WorkflowRou
         ['retry', 'Begin again at the action that failed', (id: string) => workflows.retry(id)],
         ['pause', 'Let the running action end, start no other', (id: string) => workflows.pause(id)],
         ['resume', 'Go on after a pause', (id: string) => workflows.resume(id)],
-        ['cancel', 'End the workflow', (id: string) => workflows.cancel(id, 'cancelled by the operator')],
+        ['cancel', 'End the workflow', (id: string) => workflows.cancel(id, 'canceled by the operator')],
       ] as const
     ).map(([verb, summary, act]) =>
       apiRoute({

@@ -1,13 +1,13 @@
 import { parseTemplate } from './parser.ts';
 import { Source } from './source.ts';
 import type { Command, Operand, Pipe, Statement } from './syntax-tree.ts';
-import { type Flavour, functionsOf } from './tinkerbell-functions.ts';
+import { type Flavor, functionsOf } from './tinkerbell-functions.ts';
 import { hasKey, isMap, isTrue, printValue, sortedKeys, type Value } from './values.ts';
 
 export interface RenderOptions {
   /** For messages: «ubuntu». */
   name: string;
-  flavour?: Flavour;
+  flavor?: Flavor;
 }
 
 /** One gRPC message holds 4 MB; what is larger could never be sent. */
@@ -16,7 +16,7 @@ const MAX_DEPTH = 100;
 
 /** Renders a Go text/template with `missingkey=error`. */
 export function renderTemplate(text: string, data: Value, options: RenderOptions): string {
-  const functions = functionsOf(options.flavour ?? 'sprig');
+  const functions = functionsOf(options.flavor ?? 'sprig');
   const source = new Source(options.name, text);
   const parsed = parseTemplate(source, (name) => Object.hasOwn(functions, name));
   const renderer = new Renderer(source, functions, parsed.defined);
@@ -26,7 +26,7 @@ export function renderTemplate(text: string, data: Value, options: RenderOptions
 
 /** Complains about a template that could render with no values at all. */
 export function checkSyntax(text: string, options: RenderOptions): void {
-  const functions = functionsOf(options.flavour ?? 'sprig');
+  const functions = functionsOf(options.flavor ?? 'sprig');
   parseTemplate(new Source(options.name, text), (name) => Object.hasOwn(functions, name));
 }
 

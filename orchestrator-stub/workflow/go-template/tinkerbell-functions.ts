@@ -6,10 +6,10 @@ import { toText } from './values.ts';
  * Which functions a template may use, and how `contains` and its like take their arguments:
  * `tink-0.10` has four functions with Go's order (text first), everything later has sprig (text last).
  */
-export type Flavour = 'tink-0.10' | 'sprig';
+export type Flavor = 'tink-0.10' | 'sprig';
 
-export function functionsOf(flavour: Flavour): Record<string, TemplateFunction> {
-  return flavour === 'sprig'
+export function functionsOf(flavor: Flavor): Record<string, TemplateFunction> {
+  return flavor === 'sprig'
     ? { ...GO_FUNCTIONS, ...SPRIG_FUNCTIONS, formatPartition, netmaskToPrefixLength }
     : { ...GO_FUNCTIONS, ...TINK_0_10, formatPartition: formatPartitionLegacy };
 }

@@ -3,7 +3,7 @@ import { standaloneK3sConfig } from '../../bootstrap/k3s-config.ts';
 import type { Path, Report } from '../issue.ts';
 import type { KthreesConfigSpec } from '../kubernetes-schema.ts';
 import { isCleanAbsolutePath, isOwner, isPermissions } from '../names.ts';
-import { isTree } from '../normalise.ts';
+import { isTree } from '../normalize.ts';
 import type { Config } from '../schema.ts';
 import { decodeContent, MAX_FILE_BYTES } from './file-content.ts';
 import { K3S_PATH, k3sSpec } from './k3s-spec.ts';

@@ -1,6 +1,6 @@
 import type { Path } from '../issue.ts';
 import type { KthreesConfigSpec } from '../kubernetes-schema.ts';
-import { SPEC } from '../normalise.ts';
+import { SPEC } from '../normalize.ts';
 import type { Config } from '../schema.ts';
 
 /** The fields of K3s in a config, and where they stand. */

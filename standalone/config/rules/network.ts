@@ -1,6 +1,6 @@
 import { contains, firstAddress, lastAddress, parseIp, parseNetwork } from '../addresses.ts';
 import type { Path, Report } from '../issue.ts';
-import { isDnsName, isMac, normaliseMac } from '../names.ts';
+import { isDnsName, isMac, normalizeMac } from '../names.ts';
 import type { Config, NetworkInterface } from '../schema.ts';
 
 const AT: Path = ['operatingSystem', 'network'];
@@ -20,7 +20,7 @@ export function checkNetwork(config: Config, report: Report): void {
     if (card.mac !== undefined && !isMac(card.mac)) {
       report('NET302', [...path, 'mac'], `"${card.mac}" is not a MAC address`);
     }
-    const identity = `${card.mac === undefined ? 'first' : normaliseMac(card.mac)}/${card.vlan ?? ''}`;
+    const identity = `${card.mac === undefined ? 'first' : normalizeMac(card.mac)}/${card.vlan ?? ''}`;
     if (seen.has(identity)) {
       report(
         'NET303',

@@ -62,7 +62,7 @@ describe('the action cloud-init', () => {
     });
   });
 
-  it('gives an immutable one a single file, and recognises it by itself', async () => {
+  it('gives an immutable one a single file, and recognizes it by itself', async () => {
     await withMounted(disk.device, (root) => writeFile(path.join(root, 'etc/layout.env'), ''));
     const { outcome } = await act({ ...good, VENDOR_DATA: '#cloud-config\n' });
     expect(outcome).toMatchObject({ status: 'success', data: { kind: 'immutable' } });

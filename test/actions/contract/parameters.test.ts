@@ -87,7 +87,7 @@ describe('variables of an action', () => {
     expect(() => parse({ ...good, MINUTES: text })).toThrow(/is not a whole number/);
   });
 
-  it('that are misspelt are reported with the name that was meant', () => {
+  it('that are misspelled are reported with the name that was meant', () => {
     expect(parse({ ...good, IMAGE_URL: 'http://x', IMG_URl: 'x', SOMETHING: '1' }).unknown).toEqual([
       { name: 'IMAGE_URL', suggestion: 'IMG_URL' },
       { name: 'IMG_URl', suggestion: 'IMG_URL' },
@@ -95,7 +95,7 @@ describe('variables of an action', () => {
     ]);
   });
 
-  it('that are misspelt are named beside the one that is missing for it', () => {
+  it('that are misspelled are named beside the one that is missing for it', () => {
     expect(() => parse({ CONTENTS: 'c', IMG_URLL: 'http://x/y' })).toThrow(
       /IMG_URL is required .*; IMG_URLL is not known; did you mean IMG_URL\?/,
     );

@@ -147,7 +147,7 @@ describe('a selector', () => {
     ['ssd', 'KND_DISK_AMBIGUOUS'],
     ['serial=U4', 'KND_DISK_NONE'],
     ['serial=nobody', 'KND_DISK_NONE'],
-    ['colour=red', 'KND_DISK_SELECTOR'],
+    ['color=red', 'KND_DISK_SELECTOR'],
     ['size>3X', 'KND_DISK_SELECTOR'],
     ['model="open', 'KND_DISK_SELECTOR'],
     [' ', 'KND_DISK_SELECTOR'],

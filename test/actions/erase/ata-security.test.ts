@@ -6,7 +6,7 @@ import type { Run } from '../../../system/run.ts';
 const ata = { supported: true, enhanced: false, frozen: false, locked: false, enabled: false };
 
 /** A disk with the ATA security feature set, as hdparm shows it: what the disk refuses ends with 0 all the same. */
-function ataDisk(options: { password?: string; refusesErase?: boolean; isCancelled?: boolean } = {}) {
+function ataDisk(options: { password?: string; refusesErase?: boolean; isCanceled?: boolean } = {}) {
   const state = { password: options.password, isLocked: options.password !== undefined, isErased: false };
   const commands: string[] = [];
   const warnings: string[] = [];
@@ -26,7 +26,7 @@ function ataDisk(options: { password?: string; refusesErase?: boolean; isCancell
     if (given !== state.password) return answer();
     if (command === '--security-unlock') state.isLocked = false;
     if (command.startsWith('--security-erase')) {
-      if (options.isCancelled) cancel.abort();
+      if (options.isCanceled) cancel.abort();
       signal.throwIfAborted();
       if (options.refusesErase) return answer();
       state.isErased = true;
@@ -48,8 +48,8 @@ describe('ATA secure erase', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('that is cancelled in the middle does not leave the disk with a password', async () => {
-    const { context, state } = ataDisk({ isCancelled: true });
+  it('that is canceled in the middle does not leave the disk with a password', async () => {
+    const { context, state } = ataDisk({ isCanceled: true });
     await expect(secureEraseAta('/dev/sda', ata, context)).rejects.toThrow();
     expect(state).toMatchObject({ password: undefined, isErased: false });
   });

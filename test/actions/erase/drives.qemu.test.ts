@@ -247,7 +247,7 @@ describe('ATA disks that erase themselves', () => {
     expect(ata.locked.attemptsLeft).toBe(4);
   });
 
-  it('cancelled in the middle, the disk comes to its end and has no password', async () => {
+  it('canceled in the middle, the disk comes to its end and has no password', async () => {
     ata.enhanced.eraseEnds = 'held';
     await done(`${eraseLine('ata-secure-erase', 'serial=ATA-ENHANCED')} > /tmp/events & echo $! > /tmp/pid`);
     await vi.waitFor(() => expect(ata.enhanced.isErasing).toBe(true), WAIT);

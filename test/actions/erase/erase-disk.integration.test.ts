@@ -116,10 +116,10 @@ describe('erasing a used disk', () => {
     });
   });
 
-  it('cancelled in the middle stops, and a second run finishes', async () => {
+  it('canceled in the middle stops, and a second run finishes', async () => {
     await using loop = await usedDisk();
     const cancel = new AbortController();
-    const cancelled = eraseDisk(
+    const canceled = eraseDisk(
       { disk: await asDisk(loop), method: 'overwrite', samples: 4 },
       {
         run,
@@ -129,7 +129,7 @@ describe('erasing a used disk', () => {
         onProgress: (_, percent) => (percent ?? 0) > 10 && cancel.abort(),
       },
     );
-    await expect(cancelled).rejects.toThrow();
+    await expect(canceled).rejects.toThrow();
     expect(await erase(loop, 'overwrite')).toMatchObject({ isProved: true });
   });
 });

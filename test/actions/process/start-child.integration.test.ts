@@ -274,7 +274,7 @@ describe('cexec, further', () => {
     expect(await mountsOf(disk.device)).toEqual([]);
   });
 
-  it('reports a misspelt variable, and hands no password of the agent on', async () => {
+  it('reports a misspelled variable, and hands no password of the agent on', async () => {
     const lines: string[] = [];
     const outcome = await act(
       'cexec',

@@ -74,7 +74,7 @@ describe('the agent’s config', () => {
     expect(resolve([], 'worker_id=52-54-00-AB-cd-EF').config.workerId).toBe('52-54-00-AB-cd-EF');
   });
 
-  it('refuses a misspelt kindling key and names the nearest', () => {
+  it('refuses a misspelled kindling key and names the nearest', () => {
     expect(() => resolve([], 'kindling.sever=http://x')).toThrowError(
       expect.objectContaining({
         code: 'KND_CONFIG_UNKNOWN_KEY',

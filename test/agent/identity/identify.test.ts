@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readBootMac } from '../../../agent/identity/boot-nic.ts';
 import { decideIdentity } from '../../../agent/identity/identify.ts';
-import { normaliseMac } from '../../../agent/identity/mac-addresses.ts';
+import { normalizeMac } from '../../../agent/identity/mac-addresses.ts';
 import { parseKernelArguments } from '../../../system/kernel-arguments.ts';
 import { machineFiles } from '../../../system/machine-files.ts';
 
@@ -71,7 +71,7 @@ test('a system serial that only repeats the board’s is trusted less, but more 
   expect(identity.evidence[0]).toMatchObject({ field: 'serial', score: 60 });
 });
 
-test('a burnt-in address is better than one set by software', () => {
+test('a burned-in address is better than one set by software', () => {
   const nics = [{ name: 'usb0', mac: '02:00:00:00:00:01', permanentMac: '02:00:00:00:00:01' }, ...NICS];
   expect(decideIdentity(JUNK, nics, undefined).evidence[0]?.value).toBe('00:1b:21:00:00:01');
 });
@@ -100,5 +100,5 @@ test.each([
 });
 
 test.each(['00:00:00:00:00:00', 'ff:ff:ff:ff:ff:ff', '52:54:00', ''])('%s is no MAC address', (text) => {
-  expect(normaliseMac(text)).toBeUndefined();
+  expect(normalizeMac(text)).toBeUndefined();
 });

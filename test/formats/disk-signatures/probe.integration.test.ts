@@ -2,7 +2,7 @@ import { mkdtemp, open, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { probeSignatures, summariseSignatures } from '../../../formats/disk-signatures/probe.ts';
+import { probeSignatures, summarizeSignatures } from '../../../formats/disk-signatures/probe.ts';
 import { readPartitionTable } from '../../../formats/partition-table/read.ts';
 import { run } from '../../../system/run.ts';
 
@@ -89,12 +89,12 @@ const MADE_BY: [string, number, string, string[]][] = [
   ],
 ];
 
-test.each(MADE_BY)('%s is recognised as blkid recognises it', async (_name, mib, program, args) => {
+test.each(MADE_BY)('%s is recognized as blkid recognizes it', async (_name, mib, program, args) => {
   await truncate(disk, mib * MIB);
   await run(program, [...args, disk]);
   const expected = await blkid();
   const found = await withDisk(probeSignatures);
-  expect(summariseSignatures(found)).toEqual([
+  expect(summarizeSignatures(found)).toEqual([
     {
       type: expected['TYPE'],
       ...(expected['LABEL'] ? { label: expected['LABEL'] } : {}),

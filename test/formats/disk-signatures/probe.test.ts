@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { probeSignatures, summariseSignatures } from '../../../formats/disk-signatures/probe.ts';
+import { probeSignatures, summarizeSignatures } from '../../../formats/disk-signatures/probe.ts';
 import { readPartitionTable } from '../../../formats/partition-table/read.ts';
 import type { ReadAt } from '../../../formats/partition-table/table.ts';
 
@@ -49,7 +49,7 @@ test.each(WRITTEN_BY_HAND)('%s is found, and zeroing its magic removes it', asyn
   const disk = Buffer.alloc(4 * MIB);
   write(disk);
   const found = await probeSignatures(reader(disk), disk.length);
-  expect(summariseSignatures(found).map((signature) => signature.type)).toEqual([type]);
+  expect(summarizeSignatures(found).map((signature) => signature.type)).toEqual([type]);
   for (const { magicOffset, magicBytes } of found) disk.fill(0, magicOffset, magicOffset + magicBytes);
   expect(await probeSignatures(reader(disk), disk.length)).toEqual([]);
 });

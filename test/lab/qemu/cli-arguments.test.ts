@@ -35,7 +35,7 @@ describe('npm run qemu', () => {
     [['--disk', 'nvme:4Q'], '4Q'],
     [['--disk', 'nvme'], 'size'],
     [['--disk', 'nvme:4G,file=x'], 'one of the two'],
-    [['--disk', 'nvme:4G,colour=red'], 'colour'],
+    [['--disk', 'nvme:4G,color=red'], 'color'],
     [['--nic', 'ne2000'], 'ne2000'],
     [['--memory', '0'], '--memory'],
     [['--firmware', 'coreboot'], 'coreboot'],

@@ -26,7 +26,11 @@ describe('a reservations file', () => {
       '- {mac: "52:54:00:aa:00:01", address: 10.9.0, subnetMask: 255.255.255.0}',
       'address',
     ],
-    ['a misspelt key', '- {mac: "52:54:00:aa:00:01", addres: 10.9.0.7, subnetMask: 255.255.255.0}', 'addres'],
+    [
+      'a misspelled key',
+      '- {mac: "52:54:00:aa:00:01", addres: 10.9.0.7, subnetMask: 255.255.255.0}',
+      'addres',
+    ],
     ['the same MAC twice', good + good.replace('10.9.0.7', '10.9.0.8'), 'stands there twice'],
     ['the same address twice', good + good.replace('AA-00-01', 'AA-00-02'), 'stands there twice'],
   ])('with %s is refused and says where', (_, text, message) => {

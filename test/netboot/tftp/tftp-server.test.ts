@@ -164,7 +164,7 @@ describe('a transfer', () => {
     expect(outcomes).toContain('timed-out');
   });
 
-  it('does not double its packets for a repeated acknowledgement', () => {
+  it('does not double its packets for a repeated acknowledgment', () => {
     const transfer = new TftpTransfer(content, new Map(), 1468);
     transfer.start();
     expect(transfer.receive({ type: 'ack', block: 1 }).send).toHaveLength(1);

@@ -167,12 +167,12 @@ describe('what a node says about itself', () => {
     });
   });
 
-  test('row: registered by serial alone → the UUID is learnt', () => {
+  test('row: registered by serial alone → the UUID is learned', () => {
     const decision = decide({ bySerial: host({ uuid: null }) });
     expect(decision.save?.uuid).toBe(UUID);
   });
 
-  test('registered by MAC alone: both are learnt (ours, not EMF’s)', () => {
+  test('registered by MAC alone: both are learned (ours, not EMF’s)', () => {
     const decision = decide({ byMac: host({ uuid: null, serial: null, mac: KNOCK.mac }) });
     expect(decision).toMatchObject({ code: 0, state: 'ONBOARDED' });
     expect(decision.save).toMatchObject({ uuid: UUID, reportedSerial: 'ABC12345' });

@@ -8,8 +8,8 @@ const recorded = JSON.parse(readFileSync(new URL('./recorded-by-go.json', import
   cases: { template: string; output?: string; error?: string }[];
 };
 
-const render = (text: string, data: Value = {}, flavour: 'sprig' | 'tink-0.10' = 'sprig') =>
-  renderTemplate(text, data, { name: 't', flavour });
+const render = (text: string, data: Value = {}, flavor: 'sprig' | 'tink-0.10' = 'sprig') =>
+  renderTemplate(text, data, { name: 't', flavor });
 
 describe('does what Go did, word for word', () => {
   test.each(recorded.cases)('$template', ({ template, output = '', error }) => {
@@ -24,7 +24,7 @@ test('a missing key names template, line, column and the piece', () => {
   );
 });
 
-test('the flavour of tink 0.10 has Go’s argument order and no sprig', () => {
+test('the flavor of tink 0.10 has Go’s argument order and no sprig', () => {
   expect(render('{{ contains .d "nvme" }}', { d: '/dev/nvme0n1' }, 'tink-0.10')).toBe('true');
   expect(render('{{ contains "nvme" .d }}', { d: '/dev/nvme0n1' })).toBe('true');
   expect(() => render('{{ .d | upper }}', { d: 'x' }, 'tink-0.10')).toThrow('function "upper" not defined');

@@ -33,7 +33,7 @@ test('numbers that wrapped in 2036 are understood', () => {
 });
 
 test.each([
-  ['not synchronised', { flags: 0xe4 }],
+  ['not synchronized', { flags: 0xe4 }],
   ['not from a server', { flags: 0x23 }],
   ['a kiss of death', { stratum: 0 }],
   ['too far from a clock', { stratum: 16 }],

@@ -20,10 +20,10 @@ const PKCS7_GUID = '4aafd29d-68df-49ee-8aa9-347d375665a7';
 const WIN_CERTIFICATE = { headerSize: 24, revision: 0x0200, type: 0x0ef1 };
 
 /**
- * What a technician or a script enrols in a machine's firmware: for PK, KEK and db the certificate (.der, for set-up menus),
+ * What a technician or a script enrolls in a machine's firmware: for PK, KEK and db the certificate (.der, for set-up menus),
  * the signature list (.esl) and the signed update (.auth, for SetVariable; it must be later than the one before it, so it is new only when the list is); and the CAs for HTTPS boot.
  */
-export async function enrolmentFiles(
+export async function keyEnrollmentFiles(
   keys: SecureBootKeys,
   siteCas: string,
   once: SignOnce,

@@ -8,19 +8,19 @@ type Tree = Record<string, unknown>;
  * Brings what is accepted in more than one form into the one form of the schema: null is «not given», fields of the
  * cluster template may be in another case or one level too high, ports may be numbers. Every liberty is reported.
  */
-export function normalise(value: unknown, report: Report): unknown {
+export function normalize(value: unknown, report: Report): unknown {
   const config = withoutNulls(value);
   if (!isTree(config)) return config;
-  normaliseKubernetes(config, [], report);
+  normalizeKubernetes(config, [], report);
   if (Array.isArray(config['nodes'])) {
     config['nodes'].forEach((entry, index) => {
-      if (isTree(entry)) normaliseKubernetes(entry, ['nodes', index], report);
+      if (isTree(entry)) normalizeKubernetes(entry, ['nodes', index], report);
     });
   }
   return config;
 }
 
-function normaliseKubernetes(owner: Tree, at: Path, report: Report): void {
+function normalizeKubernetes(owner: Tree, at: Path, report: Report): void {
   const section = owner['kubernetes'];
   if (!isTree(section)) return;
   const path = [...at, 'kubernetes'];
