@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { access, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
@@ -14,6 +14,7 @@ import { basesFor, mayLogIn, readRegistrySettings } from '../registry/registry-s
 import { pathInRoot } from '../target-root/path-in-root.ts';
 import { decompressed } from '../unpack/decompress.ts';
 import { unpackTar } from '../unpack/unpack-tar.ts';
+import { findRuntime } from './find-runtime.ts';
 import { imageUser } from './image-user.ts';
 import { runtimeCommand } from './runtime-command.ts';
 import {
@@ -24,7 +25,6 @@ import {
   workflowFolder,
 } from './runtime-spec.ts';
 
-const RUNTIMES = ['crun', 'runc'];
 /** A container that wants a reboot makes this file (tink-worker's watcher looks for it every second). */
 const REBOOT_FILE = '/worker/reboot';
 
@@ -47,7 +47,8 @@ async function runForeign(
   container: ContainerRequest,
   context: ActionContext,
 ): Promise<ActionResult> {
-  const runtime = await findRuntime(image);
+  const runtime = await findRuntime(process.env['PATH'] ?? '');
+  if (runtime === undefined) throw noRuntime(image);
   if (context.isDryRun) return { summary: `would pull and run ${image} with ${runtime}` };
 
   // 1. Pull and unpack.
@@ -179,18 +180,8 @@ async function ownCapabilities(): Promise<string[]> {
   return capabilitiesWithin(BigInt(`0x${/^CapBnd:\s*([0-9a-f]+)/m.exec(status)?.[1] ?? '0'}`));
 }
 
-async function findRuntime(image: string): Promise<string> {
-  for (const directory of (process.env['PATH'] ?? '').split(':')) {
-    for (const name of RUNTIMES) {
-      const file = path.join(directory, name);
-      const isThere = await access(file).then(
-        () => true,
-        () => false,
-      );
-      if (isThere) return file;
-    }
-  }
-  throw new KindlingError(
+function noRuntime(image: string): KindlingError {
+  return new KindlingError(
     'KND_ACTION_UNKNOWN',
     `${image} is no action of Kindling, and this Micro-OS has no container runtime to run it as an image`,
     { hint: `${hintFor(image)} or boot the full Micro-OS, which has crun.` },

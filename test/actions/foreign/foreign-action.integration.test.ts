@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { execa } from 'execa';
@@ -66,6 +66,23 @@ describe('an image that is no action of ours', () => {
     expect(lines).not.toContain('removed-later');
     expect(lines).not.toContain('old');
     expect(await bundles()).toEqual([]);
+  });
+
+  it('is run by crun on a machine where another runtime comes first in the path', async () => {
+    using registry = await testRegistry({
+      layers: [busyboxLayer()],
+      config: { Entrypoint: ['/bin/echo', 'by crun'] },
+    });
+    const docker = path.join(stateDirectory, 'docker');
+    await mkdir(docker);
+    await writeFile(path.join(docker, 'runc'), '#!/bin/sh\nexit 99\n', { mode: 0o755 });
+    const { outcome, lines } = await runImage(
+      registry.image,
+      {},
+      { processEnvironment: { PATH: `${docker}:${process.env['PATH']}` } },
+    );
+    expect(outcome).toMatchObject({ status: 'success' });
+    expect(lines).toContain('by crun');
   });
 
   it('that fails, fails with its exit code', async () => {
