@@ -246,13 +246,13 @@ export const ERROR_CODES = {
   KND_MOUNT_BUSY: {
     exit: 1,
     retryable: true,
-    meaning: 'A filesystem could not be unmounted, because something still uses it.',
+    meaning: 'A file system could not be unmounted, because something still uses it.',
     hint: 'The action is retried; a process that hangs in disk I/O needs a reboot.',
   },
   KND_MOUNT_FAILED: {
     exit: 1,
     retryable: false,
-    meaning: 'A filesystem could not be mounted.',
+    meaning: 'A file system could not be mounted.',
     hint: 'Check FS_TYPE and the partition; the kernel’s message is part of this error.',
   },
   KND_MOVE_LOST: {

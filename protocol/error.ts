@@ -73,7 +73,7 @@ const FILE_ERRORS: Record<string, string> = {
   ENOSPC: 'there is no room left on its disk',
   ENOTDIR: 'a part of the path is no folder',
   EPERM: 'permission denied',
-  EROFS: 'its filesystem is read-only',
+  EROFS: 'its file system is read-only',
 };
 
 function describeFileError(thrown: unknown): string | undefined {

@@ -71,7 +71,7 @@ export interface Disk {
   links: string[];
   partitionTable?: 'gpt' | 'mbr';
   partitions: Partition[];
-  /** Signatures found on the whole disk (a filesystem or member without a partition table). */
+  /** Signatures found on the whole disk (a file system or member without a partition table). */
   signatures: Signature[];
 }
 

@@ -19,7 +19,7 @@ import { unpackTar } from '../unpack/unpack-tar.ts';
 export const archive2disk = defineAction({
   name: 'archive2disk',
   aliases: [],
-  summary: 'Unpacks a tar archive from a URL into a filesystem of the target disk',
+  summary: 'Unpacks a tar archive from a URL into a file system of the target disk',
   destroysData: false,
   mayRunAgain: true,
   parameters: {
@@ -34,7 +34,7 @@ export const archive2disk = defineAction({
       type: 'absolute-path',
       description: 'The partition; without it the root partition of the target disk',
     },
-    FS_TYPE: { type: 'text', description: 'Filesystem type; without it what is found there' },
+    FS_TYPE: { type: 'text', description: 'File system type; without it what is found there' },
     DEST_PATH: { type: 'absolute-path', default: '/', description: 'Folder in it to unpack into' },
     TARFILE_CHECKSUM: {
       type: 'text',
@@ -55,7 +55,7 @@ export const archive2disk = defineAction({
     TLS_CA_CERT: { type: 'text', description: 'Base64 of PEM certificates that replace the system’s roots' },
   },
   notes: [
-    'The archive is first stored on the target filesystem, checked there, and only then unpacked into place: a broken download changes nothing. Owners, modes, times, links, devices and extended attributes are kept, and no entry can leave the folder. The reference checks after unpacking and keeps none of these.',
+    'The archive is first stored on the target file system, checked there, and only then unpacked into place: a broken download changes nothing. Owners, modes, times, links, devices and extended attributes are kept, and no entry can leave the folder. The reference checks after unpacking and keeps none of these.',
   ],
   async run(variables, context) {
     const checksum = variables.TARFILE_CHECKSUM;

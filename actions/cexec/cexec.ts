@@ -19,7 +19,7 @@ export const cexec = defineAction({
       type: 'absolute-path',
       description: 'The partition of the installed system; without it the root partition of the target disk',
     },
-    FS_TYPE: { type: 'text', description: 'Filesystem type; without it what is found there' },
+    FS_TYPE: { type: 'text', description: 'File system type; without it what is found there' },
     CHROOT: {
       type: 'flag',
       description: 'Any value: run inside the installed system, with /dev, /proc and /sys',

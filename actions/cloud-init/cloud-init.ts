@@ -23,7 +23,7 @@ export const cloudInit = defineAction({
       type: 'absolute-path',
       description: 'The root partition; without it that of the target disk',
     },
-    FS_TYPE: { type: 'text', description: 'Filesystem type; without it what is found there' },
+    FS_TYPE: { type: 'text', description: 'File system type; without it what is found there' },
     USER_DATA: {
       type: 'text',
       required: true,

@@ -8,13 +8,13 @@ import { findTargetDisk } from './find-target-disk.ts';
 import { partitionPath, splitPartitionPath } from './partition-paths.ts';
 import { findRootPartition } from './root-partition.ts';
 
-/** The filesystem an action works in: where it is and on which disk. */
+/** The file system an action works in: where it is and on which disk. */
 export interface TargetFilesystem {
   /** /dev/nvme0n1p2 */
   device: string;
   /** The disk it is on, if the inventory knows it. */
   disk?: Disk;
-  /** «p2» or «2»: the device's name after the disk's. Empty if the filesystem has no partition. */
+  /** «p2» or «2»: the device's name after the disk's. Empty if the file system has no partition. */
   suffix: string;
   fsType?: string;
 }
@@ -40,7 +40,7 @@ async function findFilesystem(
 ): Promise<TargetFilesystem> {
   if (device !== undefined) {
     const named = await namedDevice(await context.machine.listDisks(), device);
-    // a whole disk with partitions has no filesystem of its own: what is installed on it is meant
+    // a whole disk with partitions has no file system of its own: what is installed on it is meant
     return named.suffix === '' && named.disk?.partitions.length ? rootOf(named.disk) : named;
   }
   return rootOf((await findTargetDisk(context, { selector })).disk);

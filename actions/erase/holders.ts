@@ -56,7 +56,7 @@ function kindOf(name: string): Holder['kind'] {
 /** One teardown at a time: disks are erased side by side, and a RAID lies on several of them. Whoever comes second finds it gone. */
 let lastTeardown: Promise<unknown> = Promise.resolve();
 
-/** Takes down everything on top of a disk, the top first. Swap on it is turned off; a mounted filesystem is refused. */
+/** Takes down everything on top of a disk, the top first. Swap on it is turned off; a mounted file system is refused. */
 export function tearDownHolders(diskName: string, run: Run, log: (message: string) => void): Promise<void> {
   const teardown = lastTeardown.then(() => tearDown(diskName, run, log));
   lastTeardown = teardown.catch(() => {});

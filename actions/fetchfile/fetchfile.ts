@@ -21,7 +21,7 @@ const SILENCE_MS = 60_000;
 export const fetchfile = defineAction({
   name: 'fetchfile',
   aliases: [],
-  summary: 'Fetches a file of any size into a filesystem of the target disk, and checks its hash',
+  summary: 'Fetches a file of any size into a file system of the target disk, and checks its hash',
   destroysData: false,
   mayRunAgain: true,
   parameters: {
@@ -42,7 +42,7 @@ export const fetchfile = defineAction({
       type: 'absolute-path',
       description: 'The partition; without it the root partition of the target disk',
     },
-    FS_TYPE: { type: 'text', description: 'Filesystem type; without it what is found there' },
+    FS_TYPE: { type: 'text', description: 'File system type; without it what is found there' },
     MODE: { type: 'octal', default: 0o644, description: 'Mode of the file' },
   },
   async run(variables, context) {

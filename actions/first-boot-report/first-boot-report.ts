@@ -26,7 +26,7 @@ export const firstBootReport = defineAction({
       type: 'absolute-path',
       description: 'The root partition; without it that of the target disk',
     },
-    FS_TYPE: { type: 'text', description: 'Filesystem type; without it what is found there' },
+    FS_TYPE: { type: 'text', description: 'File system type; without it what is found there' },
     TLS_CA_CERT: {
       type: 'text',
       description: 'PEM (or Base64 of it) of the CA that signed the orchestrator’s certificate',

@@ -22,7 +22,7 @@ export const grub2disk = defineAction({
       type: 'absolute-path',
       description: 'The disk GRUB boots from; without it the one the root is on',
     },
-    FS_TYPE: { type: 'text', description: 'Filesystem type; without it what is found there' },
+    FS_TYPE: { type: 'text', description: 'File system type; without it what is found there' },
   },
   async run(variables, context) {
     const target = await findTargetFilesystem(context, variables.GRUB_INSTALL_PATH, variables.KINDLING_DISK);

@@ -29,7 +29,7 @@ export const kexec = defineAction({
       type: 'absolute-path',
       description: 'The partition with the kernel; without it the root partition of the target disk',
     },
-    FS_TYPE: { type: 'text', description: 'Filesystem type; without it what is found there' },
+    FS_TYPE: { type: 'text', description: 'File system type; without it what is found there' },
     KERNEL_PATH: { type: 'text', description: 'Kernel on it; without it the first entry of grub.cfg' },
     INITRD_PATH: {
       type: 'text',

@@ -62,7 +62,7 @@ export const fdeDmv = defineAction({
   },
 });
 
-/** The reference tells the two kinds of system apart by the filesystem of partition 1; once that is encrypted, its name still does. */
+/** The reference tells the two kinds of system apart by the file system of partition 1; once that is encrypted, its name still does. */
 function isMutable({ partitions }: Disk): boolean {
   const first = partitions.find(({ number }) => number === 1);
   return first?.partLabel === 'rootfs' || (first?.signatures.some(({ type }) => type === 'ext4') ?? false);

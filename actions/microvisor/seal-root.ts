@@ -5,7 +5,7 @@ import { buildVerityTree, verityBytes } from './verity.ts';
 
 const PIECE = 4 * 2 ** 20;
 
-/** Hashes the root's filesystem and writes the tree to the hash partition; gives the root hash. */
+/** Hashes the root's file system and writes the tree to the hash partition; gives the root hash. */
 export async function sealRoot(
   root: Part,
   hashes: Part,

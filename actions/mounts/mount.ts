@@ -14,7 +14,7 @@ export interface Mounted {
   unmount(): Promise<void>;
 }
 
-/** Mounts a filesystem on a directory of its own. */
+/** Mounts a file system on a directory of its own. */
 export async function mountFilesystem(
   context: MountContext,
   source: string,
@@ -32,7 +32,7 @@ export async function mountFilesystem(
   return mountOn(context, [...type, ...mode, source], target, true);
 }
 
-/** Mounts on a directory that exists: pseudo-filesystems and binds below a mounted root. */
+/** Mounts on a directory that exists: pseudo file systems and binds below a mounted root. */
 export async function mountOn(
   context: MountContext,
   mountArgs: readonly string[],

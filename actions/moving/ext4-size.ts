@@ -11,16 +11,16 @@ export interface Part {
   sizeBytes: number;
 }
 
-/** Only the filesystem is sealed and moved, not the empty rest of a partition that is larger: nobody can read that. */
+/** Only the file system is sealed and moved, not the empty rest of a partition that is larger: nobody can read that. */
 export async function filesystemBytes({ device, startBytes, sizeBytes }: Part): Promise<number> {
   const superblock = await device.readAt(startBytes + EXT4.at, 1024);
   if (superblock.readUInt16LE(EXT4.magic) !== 0xef53) {
-    throw new KindlingError('KND_NOT_MICROVISOR', 'the root partition holds no ext4 filesystem');
+    throw new KindlingError('KND_NOT_MICROVISOR', 'the root partition holds no ext4 file system');
   }
   const blockBytes = 1024 << superblock.readUInt32LE(EXT4.logBlockSize);
   const blocks = superblock.readUInt32LE(EXT4.blocksLow) + superblock.readUInt32LE(EXT4.blocksHigh) * 2 ** 32;
   const bytes = Math.ceil((blocks * blockBytes) / 4096) * 4096;
   if (bytes > sizeBytes)
-    throw new KindlingError('KND_NOT_MICROVISOR', 'the root filesystem is larger than its partition');
+    throw new KindlingError('KND_NOT_MICROVISOR', 'the root file system is larger than its partition');
   return bytes;
 }

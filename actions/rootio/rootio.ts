@@ -28,7 +28,7 @@ import {
   type RootioVolumeGroup,
 } from './storage.ts';
 
-/** Where «mount» puts the filesystems, for the actions that follow. */
+/** Where «mount» puts the file systems, for the actions that follow. */
 const MOUNT_ROOT = '/mnt';
 
 export const rootio = defineAction({
@@ -247,7 +247,7 @@ async function format(
   const commands = storage.filesystems.map(({ mount: { device, format: kind, create } }) => {
     const command = formatCommand(kind, create.options, device);
     if (!command)
-      throw new KindlingError('KND_METADATA_INVALID', `${device}: there is no filesystem "${kind}"`);
+      throw new KindlingError('KND_METADATA_INVALID', `${device}: there is no file system "${kind}"`);
     return command;
   });
   const disks = await context.machine.listDisks();
@@ -260,10 +260,10 @@ async function format(
   const onDisks = plan.destroys.filter(({ disk }) => disks.some(({ path: name }) => name === disk.path));
   checkPlanHolds({ ...plan, destroys: onDisks }, await context.machine.listDisks());
   for (const [program, args] of commands) await context.run(program, args);
-  return { summary: `formatted ${commands.length} filesystems` };
+  return { summary: `formatted ${commands.length} file systems` };
 }
 
-/** What formatting destroys: not whole disks, but the partitions that get a filesystem. What the inventory does not know may hold anything. */
+/** What formatting destroys: not whole disks, but the partitions that get a file system. What the inventory does not know may hold anything. */
 function planFormats({ filesystems }: RootioStorage, disks: readonly Disk[]): DiskPlan {
   const destroys = filesystems.map(({ mount: { device } }) => {
     const parts = splitPartitionPath(device);
@@ -290,7 +290,7 @@ function planFormats({ filesystems }: RootioStorage, disks: readonly Disk[]): Di
   };
 }
 
-/** The metadata may name any device; the stick the Micro-OS came from is none to make filesystems on. */
+/** The metadata may name any device; the stick the Micro-OS came from is none to make file systems on. */
 function refuseWrongDisk(disks: readonly Disk[], device: string): void {
   const disk = findDisk(disks, splitPartitionPath(device)?.disk ?? device);
   const reason = disk && whyNever(disk);
@@ -313,7 +313,7 @@ async function mount(storage: RootioStorage, context: ActionContext): Promise<Ac
     if (await isMountedOn(device, target)) continue; // by an earlier run
     await context.run('mount', ['-t', kind, device, target]);
   }
-  return { summary: `mounted ${wanted.length} filesystems below ${MOUNT_ROOT}` };
+  return { summary: `mounted ${wanted.length} file systems below ${MOUNT_ROOT}` };
 }
 
 async function isMountedOn(device: string, target: string): Promise<boolean> {

@@ -139,7 +139,7 @@ export function planMbrPartitions(
   });
 }
 
-/** The command that makes a filesystem; undefined for one that is not known. */
+/** The command that makes a file system; undefined for one that is not known. */
 export function formatCommand(
   format: string,
   options: readonly string[],

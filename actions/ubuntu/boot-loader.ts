@@ -22,7 +22,7 @@ export async function hasStub(context: ActionContext, systemPartition: string): 
   return stubs.length > 0;
 }
 
-/** Leads the loader to /boot on a filesystem of its own. */
+/** Leads the loader to /boot on a file system of its own. */
 export async function pointLoaderAt(
   context: ActionContext,
   systemPartition: string,

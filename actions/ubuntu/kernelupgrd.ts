@@ -101,7 +101,7 @@ async function planFor(
   return { layout, diskGuid: table?.id ?? '' };
 }
 
-/** Filesystems first, their lines in fstab last: a second run after a kill finds «data_persistent» and must find it usable. */
+/** File systems first, their lines in fstab last: a second run after a kill finds «data_persistent» and must find it usable. */
 async function split(
   disk: Disk,
   layout: Extract<UbuntuLayout, { kind: 'split' }>,

@@ -55,7 +55,7 @@ export function setExtendedAttribute(path: string, name: string, value: string):
   if (status !== 0) {
     throw new KindlingError(
       'KND_ARCHIVE_INVALID',
-      `the attribute ${name} of ${path} cannot be set on this filesystem`,
+      `the attribute ${name} of ${path} cannot be set on this file system`,
     );
   }
 }

@@ -8,7 +8,7 @@ import { substitute } from './substitute.ts';
 export const writefile = defineAction({
   name: 'writefile',
   aliases: [],
-  summary: 'Writes one file into a filesystem of the target disk',
+  summary: 'Writes one file into a file system of the target disk',
   destroysData: false,
   mayRunAgain: true,
   parameters: {
@@ -18,7 +18,7 @@ export const writefile = defineAction({
       description:
         'The partition (/dev/sda2, /dev/disk/by-id/…-part2); without it the root partition of the target disk',
     },
-    FS_TYPE: { type: 'text', description: 'Filesystem type; without it what is found there' },
+    FS_TYPE: { type: 'text', description: 'File system type; without it what is found there' },
     DEST_PATH: {
       type: 'absolute-path',
       required: true,
@@ -49,7 +49,7 @@ export const writefile = defineAction({
     const fsType = variables.FS_TYPE ?? target.fsType;
     if (context.isDryRun) {
       return {
-        summary: `would write ${variables.DEST_PATH} on ${target.device} (${fsType ?? 'unknown filesystem'})`,
+        summary: `would write ${variables.DEST_PATH} on ${target.device} (${fsType ?? 'unknown file system'})`,
       };
     }
     const mounted = await mountFilesystem(context, target.device, { fsType });

@@ -35,7 +35,7 @@ interface Ext4Content {
   kind: 'ext4';
   label: string;
   uuid: string;
-  /** mke2fs takes small ones for small filesystems, which are slow to grow to the size of a disk. */
+  /** mke2fs takes small ones for small file systems, which are slow to grow to the size of a disk. */
   blockBytes?: number;
   /** Becomes its content; empty without. */
   folder?: string;

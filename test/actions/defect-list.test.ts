@@ -82,7 +82,7 @@ const DEFECTS: readonly (readonly [what: string, file: string, title: string])[]
 
   // rootio
   ['what fails is only logged', INTEGRATION, 'what fails does not end with success'],
-  ['a filesystem that is unknown', UNIT, 'a filesystem it does not know is no success'],
+  ['a file system that is unknown', UNIT, 'a file system it does not know is no success'],
   ['a layout that does not fit', UNIT, 'a partition that leaves the disk, is no success'],
   ['mkfs that fails', 'actions/rootio/rootio.integration.test.ts', 'formats, and fails when it fails'],
   ['wipe: 1 GiB of memory, and only the first GiB', INTEGRATION, 'wipe takes no GiB of memory'],

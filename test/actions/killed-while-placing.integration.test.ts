@@ -128,7 +128,7 @@ describe.each(Object.entries(ACTIONS))('%s', (action, { variables, files, killed
     }
   }
 
-  /** The filesystem is mounted here too, so that the very moment can be seen. */
+  /** The file system is mounted here too, so that the very moment can be seen. */
   async function killWhileItWrites(file: string, device: string) {
     return withMounted(device, async (root) => {
       const running = act(device);

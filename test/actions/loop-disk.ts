@@ -26,14 +26,14 @@ export async function loopDisk(sizeBytes: number): Promise<LoopDisk> {
   };
 }
 
-/** A loop device that holds one ext4 filesystem. */
+/** A loop device that holds one ext4 file system. */
 export async function ext4Disk(sizeBytes = 16 << 20): Promise<LoopDisk> {
   const disk = await loopDisk(sizeBytes);
   await execa('mke2fs', ['-q', '-t', 'ext4', '-L', 'rootfs', disk.device]);
   return disk;
 }
 
-/** Runs `body` with the filesystem mounted, to look at what an action left there or to prepare it. */
+/** Runs `body` with the file system mounted, to look at what an action left there or to prepare it. */
 export async function withMounted<T>(device: string, body: (root: string) => Promise<T>): Promise<T> {
   const target = await mkdtemp(path.join(tmpdir(), 'kindling-look-'));
   await execa('mount', [device, target]);

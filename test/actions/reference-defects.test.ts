@@ -172,7 +172,7 @@ describe('kernelupgrd', () => {
 });
 
 describe('rootio', () => {
-  it('a filesystem it does not know is no success', () => {
+  it('a file system it does not know is no success', () => {
     expect(formatCommand('zfs', [], '/dev/sda1')).toBeUndefined();
   });
 

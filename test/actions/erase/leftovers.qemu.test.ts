@@ -121,7 +121,7 @@ describe('an erase where earlier systems left LVM, RAID, LUKS and bcache', () =>
     await done(
       `modprobe raid1; mdadm --create /dev/md0 --run --metadata=1.0 --level=1 --raid-devices=2 ${device('SCSI1')} ${device('SCSI2')} && mkswap /dev/md0 && swapon /dev/md0`,
     );
-    // LUKS, open, with a filesystem inside.
+    // LUKS, open, with a file system inside.
     await done(
       `export DM_DISABLE_UDEV=1; printf k > /tmp/k; cryptsetup luksFormat -q --pbkdf pbkdf2 --pbkdf-force-iterations 1000 --key-file /tmp/k ${device('VIRTIO1')} && cryptsetup open --key-file /tmp/k ${device('VIRTIO1')} secret && mke2fs -q /dev/mapper/secret`,
     );

@@ -45,7 +45,7 @@ it('a recovery key is on the stick before the action is told so, each key once',
 });
 
 it('a stick that cannot be written is no safe place', async () => {
-  await using stick = await loopDisk(1 << 20); // no filesystem on it
+  await using stick = await loopDisk(1 << 20); // no file system on it
   const server = await serveRecoveryKeys(new StickFolder(stick.device, 'node-1', withoutFat));
   const { keyId, recoveryKey } = newDiskKeys();
   const body = JSON.stringify({ keyId, recoveryKey, disk: {} });
