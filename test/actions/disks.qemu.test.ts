@@ -6,11 +6,9 @@ import { encodeCpio } from '../../formats/cpio.ts';
 import { fileOf, hardDriveOf } from '../../formats/efi/device-path.ts';
 import { decodeLoadOption } from '../../formats/efi/load-option.ts';
 import { ensureMicroOs } from '../../initrd/index.ts';
-import { bootOrder } from '../../lab/qemu/efi-variables.ts';
 import { bootMachine, type Machine } from '../../lab/qemu/machine.ts';
 import type { KernelSpec } from '../../lab/qemu/machine-spec.ts';
 import { microOsKernel } from '../../lab/qemu/micro-os.ts';
-import { restartBeforeRetry } from '../lab/qemu/restart-before-retry.ts';
 import { MicroOsShell } from './micro-os-shell.ts';
 import { buildTestImage, type TestImage } from './test-image.ts';
 
@@ -56,7 +54,6 @@ beforeAll(async () => {
   shell = new MicroOsShell(machine);
   await shell.ready();
 });
-restartBeforeRetry(() => shell.restart(kernel));
 afterAll(async () => {
   await machine?.[Symbol.asyncDispose]();
   server?.close();
@@ -131,10 +128,8 @@ describe('on one machine with five kinds of disk', () => {
 
   it('efibootset makes the firmware boot the disk: entry, order, BootNext and removable path', async () => {
     await shell.action('image2disk', { IMG_URL: url, KINDLING_DISK: 'serial=NVME1' });
-    const isThere = bootOrder(machine.efiVariables()).some(({ description }) => description === 'Kindling'); // at a second try
     const first = await shell.action('efibootset');
-    expect(first).toMatchObject({ exitCode: 0 });
-    expect(first.output.includes('new entry')).toBe(!isThere);
+    expect(first).toMatchObject({ exitCode: 0, output: expect.stringContaining('new entry') });
     const again = await shell.action('efibootset');
     expect(again).toMatchObject({ exitCode: 0 });
     expect(again.output).not.toContain('new entry');

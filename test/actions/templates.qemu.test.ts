@@ -6,7 +6,6 @@ import { ensureMicroOs } from '../../initrd/index.ts';
 import { bootMachine, type Machine } from '../../lab/qemu/machine.ts';
 import type { KernelSpec } from '../../lab/qemu/machine-spec.ts';
 import { microOsKernel } from '../../lab/qemu/micro-os.ts';
-import { restartBeforeRetry } from '../lab/qemu/restart-before-retry.ts';
 import { MicroOsShell } from './micro-os-shell.ts';
 import { numbersAndLabels, partitionsOn } from './partitions-on.ts';
 import { buildTestImage, type TestImage } from './test-image.ts';
@@ -44,7 +43,6 @@ beforeAll(async () => {
   shell = new MicroOsShell(machine);
   await shell.ready();
 });
-restartBeforeRetry(() => shell.restart(kernel));
 afterAll(async () => {
   await machine?.[Symbol.asyncDispose]();
   server?.close();

@@ -8,7 +8,6 @@ import { bootMachine, type Machine } from '../../../lab/qemu/machine.ts';
 import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
 import type { ActionEvent } from '../../../protocol/action-events.ts';
 import { isGenuine, type SignedCertificate } from '../../../protocol/erasure-certificate.ts';
-import { restartBeforeRetry } from '../../lab/qemu/restart-before-retry.ts';
 import { MicroOsShell } from '../micro-os-shell.ts';
 
 const MIB = 1 << 20;
@@ -83,10 +82,6 @@ async function stop(): Promise<void> {
 
 beforeAll(start);
 afterAll(stop);
-restartBeforeRetry(async () => {
-  await stop();
-  await start();
-});
 
 async function done(command: string): Promise<string> {
   const answer = await shell.run(command, 240_000);

@@ -8,7 +8,6 @@ import { moduleFiles } from '../../../lab/qemu/extra-modules.ts';
 import { bootMachine, type Machine } from '../../../lab/qemu/machine.ts';
 import type { KernelSpec } from '../../../lab/qemu/machine-spec.ts';
 import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
-import { restartBeforeRetry } from '../../lab/qemu/restart-before-retry.ts';
 import { MicroOsShell } from '../micro-os-shell.ts';
 import { makeCertificate } from '../registry/test-certificate.ts';
 import { testRegistry } from '../registry/test-registry.ts';
@@ -59,10 +58,6 @@ beforeAll(async () => {
   });
   shell = new MicroOsShell(machine);
   await shell.ready();
-  await learnNames();
-});
-restartBeforeRetry(async () => {
-  await shell.restart(kernel);
   await learnNames();
 });
 afterAll(async () => {

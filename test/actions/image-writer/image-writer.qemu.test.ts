@@ -9,7 +9,6 @@ import { bootMachine, type Machine } from '../../../lab/qemu/machine.ts';
 import type { KernelSpec } from '../../../lab/qemu/machine-spec.ts';
 import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
 import { waitFor } from '../../../system/wait.ts';
-import { restartBeforeRetry } from '../../lab/qemu/restart-before-retry.ts';
 import { MicroOsShell } from '../micro-os-shell.ts';
 import { PiecewiseServer } from './piecewise-server.ts';
 import { encodeImage, makeDiskImage, seededRandom } from './test-image.ts';
@@ -54,12 +53,6 @@ beforeAll(async () => {
   });
   shell = new MicroOsShell(machine);
   await shell.ready();
-});
-restartBeforeRetry(async () => {
-  server.fateOf = () => 'send';
-  await machine.powerCut();
-  for (const disk of machine.disks) await disk.write(0, Buffer.alloc(MIB)); // no journal of the first try
-  await shell.restart(kernel);
 });
 afterAll(async () => {
   await machine?.[Symbol.asyncDispose]();

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DiskFile } from '../../../lab/qemu/disk-file.ts';
 import { bootMachine, type Machine } from '../../../lab/qemu/machine.ts';
 import { ensureEncryptableTarget } from '../../../lab/target-images/encryptable.ts';
-import { restartBeforeRetry } from '../../lab/qemu/restart-before-retry.ts';
 import { EncryptionLab } from '../encryption/encryption-lab.ts';
 import { numbersAndLabels, partitionsOn } from '../partitions-on.ts';
 
@@ -44,8 +43,6 @@ beforeAll(async () => {
     variables: { MINIMUM_ROOTFS_SIZE: '4', KINDLING_OTHER_DISKS: 'leave' },
   });
 });
-// Where a try stopped, the next one goes on: that is what the encryption promises.
-restartBeforeRetry(() => lab.restart());
 afterAll(() => lab?.[Symbol.asyncDispose]());
 
 const placeReport = (disk: Record<string, string>) =>
