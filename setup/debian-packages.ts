@@ -57,6 +57,7 @@ export const DEBIAN_PACKAGES: readonly { name: string; reason: string }[] = [
   { name: 'procps', reason: 'pgrep: the tests look for processes an action left behind' },
   { name: 'crun', reason: 'runs a foreign action image in the tests, as in the full Micro-OS' },
   { name: 'systemd', reason: 'systemd-analyze: the tests let it judge the unit of the mirror' },
+  { name: 'shellcheck', reason: 'judges our shell scripts, in the tests' },
   { name: 'wget', reason: 'one of the programs the first-boot report may find in an installed system' },
   { name: 'zbar-tools', reason: 'a real reader for the QR code of the fatal screen, in the tests' },
 ];

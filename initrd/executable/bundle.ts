@@ -4,23 +4,31 @@ import { type BuildOptions, build } from 'esbuild';
 import { KindlingError } from '../../protocol/error.ts';
 import { run } from '../../system/run.ts';
 
-/** The agent's JavaScript as it goes into the executable, by name: `agent.cjs`, and every worker under its path in the repository. */
+/** The agent's JavaScript as it goes into the executable, by name: `agent.cjs`, every worker and shell script under its path in the repository. */
 export type Bundle = Map<string, string>;
 
 const ROOT = join(import.meta.dirname, '../..');
 const MAIN = 'agent/main.ts';
 /** Files that agent code starts as worker threads (system/worker.ts) are found by their name. */
 const WORKERS = '{agent,actions}/**/*.worker.ts';
+/** And shell scripts that agent code writes into installed systems (system/shell-script.ts). */
+const SCRIPTS = '{agent,actions,system}/**/*.sh';
 
 export function bundleAgent(): Promise<Bundle> {
-  return bundleProgram(MAIN, globSync(WORKERS, { cwd: ROOT }).sort());
+  const found = (pattern: string) => globSync(pattern, { cwd: ROOT }).sort();
+  return bundleProgram(MAIN, found(WORKERS), found(SCRIPTS));
 }
 
-/** A program and its worker threads, by their paths in the repository. */
-export async function bundleProgram(main: string, workers: readonly string[]): Promise<Bundle> {
+/** A program, its worker threads and its shell scripts, by their paths in the repository. */
+export async function bundleProgram(
+  main: string,
+  workers: readonly string[],
+  scripts: readonly string[],
+): Promise<Bundle> {
   const options = await sharedOptions();
   const bundle: Bundle = new Map([['agent.cjs', await bundleFile(main, options)]]);
   for (const worker of workers) bundle.set(worker, await bundleFile(worker, options));
+  for (const script of scripts) bundle.set(script, readFileSync(join(ROOT, script), 'latin1'));
   return bundle;
 }
 

@@ -1,4 +1,5 @@
 #!/bin/busybox sh
+# shellcheck shell=dash
 # First program of the immutable target system: finds its slot, opens it through dm-verity, lays writable places over it.
 # The partitions are those that the action fde_dmv makes: 2 and 6 the slots, 4 and 5 their hash trees, 7 the root hashes, 3 what lasts.
 /bin/busybox --install -s /bin

@@ -1,5 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { isMap, isSeq, parseDocument } from 'yaml';
+import { shellQuote } from '../../system/shell-quote.ts';
 
 export interface CustomConfig {
   name: string;
@@ -101,18 +102,14 @@ function decode(content: string, encoding: string): Buffer {
 /** Base64 in lines: no content can end the text, and the script holds no separator. */
 function writeScript(files: readonly WrittenFile[]): string {
   const commands = files.map(({ path, content, owner, permissions, isAppended }) => {
-    const target = quote(path);
+    const target = shellQuote(path);
     const lines = content.toString('base64').replace(/.{76}/g, '$&\n');
     return [
       `mkdir -p "$(dirname ${target})"`,
       `base64 -d ${isAppended ? '>>' : '>'} ${target} <<'END_OF_FILE'\n${lines}\nEND_OF_FILE`,
-      `chmod ${quote(permissions)} ${target}`,
-      `chown ${quote(owner)} ${target} || true # the user may come with the first boot`,
+      `chmod ${shellQuote(permissions)} ${target}`,
+      `chown ${shellQuote(owner)} ${target} || true # the user may come with the first boot`,
     ].join('\n');
   });
   return `set -e\n${commands.join('\n')}\n`;
-}
-
-function quote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,5 +1,5 @@
-import { COMMIT_BOOT_ORDER } from '../../protocol/commit-boot-order.ts';
 import type { Inventory } from '../../protocol/inventory.ts';
+import { firstBootScript } from '../../system/first-boot/first-boot-script.ts';
 import type { NodeClient } from '../credentials/credentials.ts';
 import type { Host } from '../nodes/host.ts';
 import type { Instance } from '../nodes/instance.ts';
@@ -127,6 +127,7 @@ function cloudInit({ host, profile, settings, client, ca, origin, instance }: Wo
     https_proxy: settings.httpsProxy,
     no_proxy: settings.noProxy,
   };
+  const firstBootUrl = `${settings.publicUrl ?? origin}/api/v1/first-boot/${instance.firstBootKey}`;
   return renderTemplate(
     cloudInitTemplate(),
     {
@@ -144,9 +145,15 @@ function cloudInit({ host, profile, settings, client, ca, origin, instance }: Wo
         .map(([name, value]) => `${name}=${value}`),
       IS_STANDALONE: isStandalone(profile),
       COMMITS_BOOT_ORDER: commitsBootOrder(profile),
-      COMMIT_BOOT_ORDER: COMMIT_BOOT_ORDER.trimEnd(),
       FIRST_BOOT_MINUTES: String(settings.firstBootMinutes),
-      FIRST_BOOT_URL: `${settings.publicUrl ?? origin}/api/v1/first-boot/${instance.firstBootKey}`,
+      FIRST_BOOT_SCRIPT: firstBootScript({
+        url: firstBootUrl,
+        ca: '/opt/kindling/site-ca.crt',
+        retrySeconds: 10,
+        ...(commitsBootOrder(profile)
+          ? { commitsBootOrder: true, bootOrderUrl: `${firstBootUrl}/boot-order` }
+          : {}),
+      }).trimEnd(),
     },
     { name: 'cloud-init.cfg' },
   );

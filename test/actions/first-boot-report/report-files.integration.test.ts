@@ -43,7 +43,7 @@ async function runScript(url: string, programs: readonly string[]) {
   }
   const file = path.join(folder, 'report');
   const contents = String(reportFiles({ url })[1]?.contents)
-    .replaceAll('/var/lib/kindling', path.join(bin, 'state'))
+    .replaceAll('/etc/kindling', path.join(bin, 'state'))
     .replaceAll('/sys/firmware/efi', path.join(bin, 'efi')) // never the firmware of this machine
     .replaceAll('/etc/systemd/system', path.join(bin, 'units'))
     .replaceAll('/bin/bash', programs.includes('bash') ? '/bin/bash' : '/no/bash');
@@ -62,6 +62,7 @@ describe('the first-boot report', () => {
         kernel: expect.any(String),
         bootId: expect.stringMatching(/^[0-9a-f-]{36}$/),
         cloudInit: 'absent',
+        address: expect.any(String),
       },
     ]);
     server.close();
@@ -83,7 +84,7 @@ describe('the first-boot report', () => {
     const file = path.join(bin, 'report');
     const script = String(reportFiles({ url: 'https://h/first-boot/the-key' })[1]?.contents);
     const quiet = script.replaceAll(
-      /\/var\/lib\/kindling|\/sys\/firmware\/efi|\/etc\/systemd\/system/g,
+      /\/etc\/kindling|\/sys\/firmware\/efi|\/etc\/systemd\/system/g,
       `${bin}/none`,
     );
     await writeFile(file, quiet);

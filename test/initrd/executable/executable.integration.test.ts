@@ -13,7 +13,10 @@ let probe = '';
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kindling-executable-test-'));
   const workers = ['test/initrd/executable/probe.worker.ts'];
-  probe = await ensureExecutable(await bundleProgram('test/initrd/executable/probe-program.ts', workers));
+  const scripts = ['system/first-boot/first-boot.sh'];
+  probe = await ensureExecutable(
+    await bundleProgram('test/initrd/executable/probe-program.ts', workers, scripts),
+  );
 });
 
 afterAll(async () => {
@@ -56,6 +59,7 @@ describe('the executable', () => {
       url: 'xn--bcher-kva.example',
       latin1: 'ä',
       utf16: 'ü',
+      script: '#!/bin/sh',
     });
   });
 

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { checkUserData } from '../../../actions/cloud-init/check-user-data.ts';
 import { createInstance } from '../../../orchestrator-stub/nodes/instance.ts';
 import { ProfileSchema } from '../../../orchestrator-stub/nodes/profile.ts';
 import { newHost } from '../../../orchestrator-stub/nodes/registration.ts';
@@ -6,6 +8,7 @@ import { templateData } from '../../../orchestrator-stub/provisioning/inputs.ts'
 import { SiteSettingsSchema } from '../../../orchestrator-stub/settings/site-settings.ts';
 import { builtInTemplates } from '../../../orchestrator-stub/workflow/built-in.ts';
 import { defineWorkflow } from '../../../orchestrator-stub/workflow/definition.ts';
+import { firstBootScript } from '../../../system/first-boot/first-boot-script.ts';
 
 const now = new Date('2026-11-16T03:00:00Z');
 const SB_FDE = 'SECURE_BOOT_AND_FULL_DISK_ENCRYPTION';
@@ -186,6 +189,23 @@ describe('ubuntu (docs/background/emf.md#ubuntu-template)', () => {
     expect(text).toContain('macaddress: "52:54:00:aa:bb:01"');
     expect(text).toContain("url='https://10.0.2.2:8443/api/v1/first-boot/k1'");
     expect(text).toContain('    - |\n      -----BEGIN CERTIFICATE-----\n      AAAA');
+  });
+
+  test('cloud-init accepts it, with the first-boot script as a shell reads it', () => {
+    const text = env(workflow('ubuntu'), 'install-cloud-init')['CONTENTS'] ?? '';
+    // EMF's key, which cloud-init passes over.
+    expect(checkUserData(text)).toEqual(['line 3: cloud-init knows no "network"']);
+    const { write_files: files } = parse(text) as { write_files: { path: string; content: string }[] };
+    const url = 'https://10.0.2.2:8443/api/v1/first-boot/k1';
+    expect(files.find((file) => file.path === '/opt/kindling/first-boot.sh')?.content).toBe(
+      firstBootScript({
+        url,
+        ca: '/opt/kindling/site-ca.crt',
+        retrySeconds: 10,
+        commitsBootOrder: true,
+        bootOrderUrl: `${url}/boot-order`,
+      }),
+    );
   });
 
   test('environments are sorted as Go sorts them', () => {
