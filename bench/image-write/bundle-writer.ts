@@ -15,7 +15,7 @@ const WORKERS = [
 const readyWorkers = (folder: string): Plugin => ({
   name: 'ready-workers',
   setup: ({ onLoad }) => {
-    onLoad({ filter: /agent\/system\/worker\.ts$/ }, () => ({
+    onLoad({ filter: /\/system\/worker\.ts$/ }, () => ({
       contents: `import { Worker } from 'node:worker_threads';
 export const startWorker = (path, options) => new Worker(\`${folder}/\${path}.cjs\`, options);`,
     }));
