@@ -26,7 +26,7 @@ interface ServeOptions {
   microOs?: string;
   microOsUrl?: string;
   httpsBoot: boolean;
-  neighbours?: boolean;
+  neighbors?: boolean;
   syslog?: string;
   log: string;
 }
@@ -73,7 +73,7 @@ export function defineServe(command: Command): void {
       collect,
       [],
     )
-    .option('--neighbours', 'let nodes that get the same chunked image serve its chunks to each other')
+    .option('--neighbors', 'let nodes that get the same chunked image serve its chunks to each other')
     .option('--syslog <port>', 'take syslog over UDP (usually 514) into the logs of the nodes')
     .option('--log <level>', 'log level of the server', 'info')
     .action(serve);
@@ -99,7 +99,7 @@ async function serve(options: ServeOptions): Promise<void> {
     files: options.files,
     ...(options.dialect.length > 0 ? { dialects: options.dialect } : {}),
     isStrict: options.strict ?? false,
-    hasNeighbours: options.neighbours ?? false,
+    hasNeighbors: options.neighbors ?? false,
     syslogPort: options.syslog === undefined ? undefined : parsePort(options.syslog),
     log: pino({ level: options.log }, pino.destination(2)),
   });

@@ -21,7 +21,7 @@ import { EventBus, type NetbootEvent } from './events/bus.ts';
 import { createGrpcServer } from './grpc/server.ts';
 import { createSiteHttpServer } from './http/site-server.ts';
 import { HostTable } from './nodes/host-table.ts';
-import { Neighbours } from './nodes/neighbours.ts';
+import { Neighbors } from './nodes/neighbors.ts';
 import { Nodes } from './nodes/nodes.ts';
 import { Onboarding } from './nodes/onboarding.ts';
 import type { Profile } from './nodes/profile.ts';
@@ -55,7 +55,7 @@ export interface StubOptions {
   /** Whether calls need a token; by default with TLS they do, without (where anyone could read it) they do not. */
   auth?: 'required' | 'none';
   /** Nodes that get the same image help each other, whatever the site's settings say. */
-  hasNeighbours?: boolean;
+  hasNeighbors?: boolean;
   /** UDP port for syslog; 0 picks a free one, absent: none is taken. */
   syslogPort?: number | undefined;
   /** Folders whose files are served below /tink-stack/, besides «tink-stack» in the state folder. */
@@ -140,8 +140,8 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   credentials.setUser(user.name, user.password, projectId);
   const maxUnknown = () => settings.get().maxUnknownMachines;
   const nodes = new Nodes({ database, hosts, bus, projectId, now, maxUnknown });
-  const hasNeighbours = () => (options.hasNeighbours ?? false) || settings.get().neighbours;
-  const neighbours = new Neighbours({
+  const hasNeighbors = () => (options.hasNeighbors ?? false) || settings.get().neighbours;
+  const neighbors = new Neighbors({
     now,
     onDropped: (hostId) =>
       log.warn({ hostId }, `${hosts.byId(hostId)?.name ?? hostId} serves chunks that are not the image’s`),
@@ -175,12 +175,12 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     workflows,
     postMortem,
     settings: () => settings.get(),
-    hasNeighbours,
+    hasNeighbors,
     ca: () => certificates.ca,
     now,
     onFailure,
   });
-  const revocation = new Revocation({ database, nodes, credentials, neighbours, workflows, now });
+  const revocation = new Revocation({ database, nodes, credentials, neighbors, workflows, now });
   const enrollment = new Enrollment({
     database,
     hosts,
@@ -225,8 +225,8 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     hosts,
     logs,
     recoveryKeys,
-    neighbours,
-    hasNeighbours,
+    neighbors,
+    hasNeighbors,
     provisioning,
     revocation,
     workflows,

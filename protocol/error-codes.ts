@@ -679,8 +679,8 @@ export const ERROR_CODES = {
   KND_IMAGE_NEIGHBOURS: {
     exit: 1,
     retryable: false,
-    meaning: 'The orchestrator names no neighbours; the image comes from its server alone.',
-    hint: 'Switch neighbours on for the site («kindling serve --neighbours»), or leave out KINDLING_NEIGHBOURS_URL.',
+    meaning: 'The orchestrator names no neighbors; the image comes from its server alone.',
+    hint: 'Switch neighbors on for the site («kindling serve --neighbors»), or leave out KINDLING_NEIGHBOURS_URL.',
   },
   KND_IMAGE_NOT_FOUND: {
     exit: 1,

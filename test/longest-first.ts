@@ -21,7 +21,7 @@ const LONGEST = [
   'initrd/micro-os/micro-os.integration.test.ts',
   'actions/image-writer/chunked-images.integration.test.ts',
   'actions/image-writer/link-cuts.integration.test.ts',
-  'provisioning/neighbours.integration.test.ts',
+  'provisioning/neighbors.integration.test.ts',
 ];
 
 /** Runs the long files first, so that the workers end together; vitest itself knows the times only after a first run. */

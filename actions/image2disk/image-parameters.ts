@@ -107,14 +107,14 @@ export const IMAGE_PARAMETERS = {
     min: 0,
     max: 65_535,
     description:
-      'Where this node serves its chunks when the orchestrator names the neighbours; 0: any free port',
+      'Where this node serves its chunks when the orchestrator names the neighbors; 0: any free port',
   },
   KINDLING_NEIGHBOUR_LINGER_SECONDS: {
     type: 'integer',
     default: 60,
     min: 0,
     max: 3600,
-    description: 'How long to go on serving neighbours at most, once this node’s own image is done',
+    description: 'How long to go on serving neighbors at most, once this node’s own image is done',
   },
   KINDLING_READ_BACK: {
     type: 'choice',

@@ -17,7 +17,7 @@ export interface WorkflowInputs {
   profile: Profile;
   settings: SiteSettings;
   /** Whether nodes that get the same image help each other. */
-  hasNeighbours: boolean;
+  hasNeighbors: boolean;
   inventory: Inventory | undefined;
   client: NodeClient;
   isQcow2: boolean;
@@ -86,7 +86,7 @@ export function templateData(inputs: WorkflowInputs): { [key: string]: Value } {
     // Ours: where the recovery key of an encrypted disk goes, and whom to trust there. Other agents ignore the variable.
     KindlingEscrowUrl: `${settings.publicUrl ?? inputs.origin}/api/v1/recovery-keys/${inputs.instance.firstBootKey}`,
     // Ours too: where the node finds others that write the same image. Empty where the site has none of it.
-    KindlingNeighboursUrl: inputs.hasNeighbours
+    KindlingNeighboursUrl: inputs.hasNeighbors
       ? `${settings.publicUrl ?? inputs.origin}/api/v1/neighbours/${inputs.instance.firstBootKey}`
       : '',
     // And whether the site wants to be asked before a disk is destroyed. Empty where it does not.

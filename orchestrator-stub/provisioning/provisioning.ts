@@ -37,7 +37,7 @@ export interface ProvisioningOptions {
   workflows: Workflows;
   postMortem: PostMortem;
   settings: () => SiteSettings;
-  hasNeighbours: () => boolean;
+  hasNeighbors: () => boolean;
   ca: () => string;
   now: () => Date;
   onFailure: (thrown: unknown) => void;
@@ -173,7 +173,7 @@ export class Provisioning {
 
   /** Everything is read again: the question about the image may have taken a while. */
   #startWorkflow(hostId: string, isQcow2: boolean): void {
-    const { hosts, database, workflows, credentials, now, settings, hasNeighbours, ca } = this.#options;
+    const { hosts, database, workflows, credentials, now, settings, hasNeighbors, ca } = this.#options;
     database.transaction(() => {
       const host = hosts.byId(hostId);
       const instance = hosts.instance(hostId);
@@ -187,7 +187,7 @@ export class Provisioning {
         instance,
         profile,
         settings: settings(),
-        hasNeighbours: hasNeighbours(),
+        hasNeighbors: hasNeighbors(),
         inventory: hosts.inventory(hostId),
         client: credentials.issue(host, now()),
         isQcow2,

@@ -1,6 +1,6 @@
 import type { Credentials } from '../credentials/credentials.ts';
 import type { Host } from '../nodes/host.ts';
-import type { Neighbours } from '../nodes/neighbours.ts';
+import type { Neighbors } from '../nodes/neighbors.ts';
 import type { Nodes } from '../nodes/nodes.ts';
 import { deauthorizeHost } from '../nodes/registration.ts';
 import type { Database } from '../store/database.ts';
@@ -10,7 +10,7 @@ export interface RevocationOptions {
   database: Database;
   nodes: Nodes;
   credentials: Credentials;
-  neighbours: Neighbours;
+  neighbors: Neighbors;
   workflows: Workflows;
   now: () => Date;
 }
@@ -42,9 +42,9 @@ export class Revocation {
   }
 
   #takeAway(hostId: string): void {
-    const { database, credentials, neighbours, workflows } = this.#options;
+    const { database, credentials, neighbors, workflows } = this.#options;
     credentials.revoke(hostId);
     workflows.cancelAllOf(hostId, 'the node is no longer trusted');
-    database.afterCommit(() => neighbours.leave(hostId));
+    database.afterCommit(() => neighbors.leave(hostId));
   }
 }

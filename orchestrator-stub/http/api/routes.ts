@@ -1,12 +1,12 @@
 import type { ApiRoute } from '../../../net/server/route.ts';
-import { type NeighbourRouteParts, neighbourRoutes } from './neighbour-routes.ts';
+import { type NeighborRouteParts, neighborRoutes } from './neighbor-routes.ts';
 import { type NodeRouteParts, nodeRoutes } from './node-routes.ts';
 import { type RecoveryKeyRouteParts, recoveryKeyRoutes } from './recovery-key-routes.ts';
 import { type SiteRouteParts, siteRoutes } from './site-routes.ts';
 import { type WorkflowRouteParts, workflowRoutes } from './workflow-routes.ts';
 
 export type ApiParts = NodeRouteParts &
-  NeighbourRouteParts &
+  NeighborRouteParts &
   RecoveryKeyRouteParts &
   SiteRouteParts &
   WorkflowRouteParts;
@@ -16,7 +16,7 @@ export function apiRoutes(parts: ApiParts): ApiRoute[] {
   return [
     ...nodeRoutes(parts),
     ...recoveryKeyRoutes(parts),
-    ...neighbourRoutes(parts),
+    ...neighborRoutes(parts),
     ...workflowRoutes(parts),
     ...siteRoutes(parts),
   ];

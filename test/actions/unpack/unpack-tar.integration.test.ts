@@ -60,20 +60,20 @@ describe('unpacking', () => {
     expect(await readFile(path.join(folder, 'tmp/kindling-escaped'), 'utf8')).toBe('x');
   });
 
-  /** A folder with a neighbour, which no archive for the folder may touch. */
+  /** A folder with a neighbor, which no archive for the folder may touch. */
   async function nested(bytes: Buffer, hasWhiteouts = false) {
-    const [inside, neighbour] = [path.join(folder, 'inside'), path.join(folder, 'neighbour')];
+    const [inside, neighbor] = [path.join(folder, 'inside'), path.join(folder, 'neighbor')];
     await mkdir(inside);
-    await mkdir(neighbour, { mode: 0o700 });
-    await writeFile(path.join(neighbour, 'kept'), 'x');
-    await symlink('../neighbour', path.join(inside, 'link'));
+    await mkdir(neighbor, { mode: 0o700 });
+    await writeFile(path.join(neighbor, 'kept'), 'x');
+    await symlink('../neighbor', path.join(inside, 'link'));
     const outcome = await unpackTar(Readable.from([bytes]), inside, {
       run,
       signal: new AbortController().signal,
       hasWhiteouts,
     }).catch((thrown: unknown) => thrown);
-    expect(await readdir(neighbour)).toEqual(['kept']);
-    expect((await lstat(neighbour)).mode & 0o777).toBe(0o700);
+    expect(await readdir(neighbor)).toEqual(['kept']);
+    expect((await lstat(neighbor)).mode & 0o777).toBe(0o700);
     return { outcome, names: (await readdir(inside)).sort() };
   }
 
@@ -102,7 +102,7 @@ describe('unpacking', () => {
       });
       const { outcome } = await nested(bytes, isLayer);
       expect(outcome).toMatchObject({ entries: 3 });
-      const at = path.join(folder, 'inside', isLayer ? 'link' : 'neighbour');
+      const at = path.join(folder, 'inside', isLayer ? 'link' : 'neighbor');
       expect(await lstat(at)).toMatchObject({ mode: 0o40777 });
       expect(await readdir(at)).toEqual(['new']);
     },

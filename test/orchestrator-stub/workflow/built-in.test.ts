@@ -29,7 +29,7 @@ function workflow(
     instance: createInstance({ id: 'inst-1', host, profile: 'p', firstBootKey: 'k1', now }),
     profile: ProfileSchema.parse({ name: 'p', imageUrl: 'https://images.test/os.raw.gz', ...profile }),
     settings: SiteSettingsSchema.parse(settings),
-    hasNeighbours: settings['neighbours'] === true,
+    hasNeighbors: settings['neighbours'] === true,
     inventory: undefined,
     client: { clientId: 'edgenode-u1', hostId: host.id, secret: 's3cret' },
     isQcow2: false,
@@ -215,7 +215,7 @@ describe('ubuntu (docs/background/emf.md#ubuntu-template)', () => {
 });
 
 test.each(['ubuntu', 'microvisor'])(
-  '%s names where neighbours are found, if the site has them',
+  '%s names where neighbors are found, if the site has them',
   (template) => {
     expect(env(workflow(template), 'stream-os-image')).not.toHaveProperty('KINDLING_NEIGHBOURS_URL');
     expect(env(workflow(template, {}, { neighbours: true }), 'stream-os-image')).toMatchObject({

@@ -13,7 +13,7 @@ const SECOND = {
 
 let running: RunningStub;
 beforeEach(async () => {
-  running = await RunningStub.start({ hasNeighbours: true });
+  running = await RunningStub.start({ hasNeighbors: true });
   await running.api('PUT', '/api/v1/profiles/p', { json: { imageUrl: 'http://127.0.0.1/x.raw' } });
   await running.api('PATCH', '/api/v1/site', { json: { defaultProfile: 'p', acceptUnregistered: true } });
 });
@@ -66,7 +66,7 @@ test('only nodes that are trusted and write take part', async () => {
 test.each([
   { root: 'x' },
   { port: 0 },
-  { address: 'neighbour.test' },
+  { address: 'neighbor.test' },
   { address: '203.0.113.9' },
   { dropped: 'all' },
 ])('%j is refused', async (change) => {
@@ -74,8 +74,8 @@ test.each([
   expect(await announce(path, change)).toMatchObject({ status: 400, body: { code: 'KND_API_INVALID' } });
 });
 
-test('a site that has not switched it on knows no neighbours, and its workflows name none', async () => {
-  await running.restart({ hasNeighbours: false });
+test('a site that has not switched it on knows no neighbors, and its workflows name none', async () => {
+  await running.restart({ hasNeighbors: false });
   const { path } = await onboard();
   expect((await announce(path)).status).toBe(404);
   await running.api('PATCH', '/api/v1/site', { json: { neighbours: true } });

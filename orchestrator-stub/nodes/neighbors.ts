@@ -4,7 +4,7 @@ export interface Announcement {
   root: string;
   address: string;
   port: number;
-  /** Neighbours that served it something that is not the chunk. */
+  /** Neighbors that served it something that is not the chunk. */
   dropped: readonly string[];
 }
 
@@ -23,7 +23,7 @@ const ACCUSERS_BELIEVED = 2;
 const NODES_PER_SECOND = 25;
 const LONGEST_SILENCE_SECONDS = 10;
 
-export interface NeighboursOptions {
+export interface NeighborsOptions {
   now: () => Date;
   /** A host that several others got garbage from. */
   onDropped: (hostId: string) => void;
@@ -33,11 +33,11 @@ export interface NeighboursOptions {
  * Which hosts serve chunks of which image right now. In memory only: hosts say it again every few seconds, so a restart or a
  * host that vanishes mends itself. Nothing here has to be trusted: who receives a chunk verifies it by the manifest.
  */
-export class Neighbours {
-  readonly #options: NeighboursOptions;
+export class Neighbors {
+  readonly #options: NeighborsOptions;
   readonly #serving = new Map<string, Serving>();
 
-  constructor(options: NeighboursOptions) {
+  constructor(options: NeighborsOptions) {
     this.#options = options;
   }
 
@@ -59,11 +59,11 @@ export class Neighbours {
     const until = this.#options.now().getTime() + (3 * againSeconds + 5) * 1000;
     this.#serving.set(hostId, { root, url, place, until, accusers });
     for (const liar of dropped) this.#accuse(liar, hostId);
-    const neighbours = [...this.#serving]
+    const neighbors = [...this.#serving]
       .filter(([otherId, other]) => otherId !== hostId && other.root === root && other.place === place)
       .filter(([, other]) => other.accusers.size < ACCUSERS_BELIEVED && !other.accusers.has(hostId))
       .map(([, other]) => other.url);
-    return { neighbours, againSeconds };
+    return { neighbours: neighbors, againSeconds };
   }
 
   leave(hostId: string): void {

@@ -3,13 +3,13 @@ import { z } from 'zod';
 import { type ApiRoute, apiRoute } from '../../../net/server/route.ts';
 import { KindlingError } from '../../../protocol/error.ts';
 import type { HostTable } from '../../nodes/host-table.ts';
-import type { Neighbours } from '../../nodes/neighbours.ts';
+import type { Neighbors } from '../../nodes/neighbors.ts';
 
-export interface NeighbourRouteParts {
+export interface NeighborRouteParts {
   hosts: HostTable;
-  neighbours: Neighbours;
+  neighbors: Neighbors;
   /** Whether nodes of this site help each other. */
-  hasNeighbours: () => boolean;
+  hasNeighbors: () => boolean;
 }
 
 const AnnouncementSchema = z.object({
@@ -23,7 +23,7 @@ const tag = 'nodes';
 const path = '/api/v1/neighbours/{key}';
 
 /** Where nodes that write the same image find each other. */
-export function neighbourRoutes({ hosts, neighbours, hasNeighbours }: NeighbourRouteParts): ApiRoute[] {
+export function neighborRoutes({ hosts, neighbors, hasNeighbors }: NeighborRouteParts): ApiRoute[] {
   return [
     apiRoute({
       method: 'POST',
@@ -43,7 +43,7 @@ export function neighbourRoutes({ hosts, neighbours, hasNeighbours }: NeighbourR
             'body.address: neither the address of the caller nor a private one',
           );
         }
-        return neighbours.announce(hostId, body, client);
+        return neighbors.announce(hostId, body, client);
       },
     }),
     apiRoute({
@@ -55,16 +55,16 @@ export function neighbourRoutes({ hosts, neighbours, hasNeighbours }: NeighbourR
       summary: 'A node no longer serves chunks',
       status: 204,
       answer: z.void(),
-      handle: ({ path }) => neighbours.leave(nodeOf(path['key'] ?? '')),
+      handle: ({ path }) => neighbors.leave(nodeOf(path['key'] ?? '')),
     }),
   ];
 
   /** The installed system knows the key too; once it has booted, nothing is written any more. */
   function nodeOf(key: string): string {
-    const instance = hasNeighbours() ? hosts.instanceByFirstBootKey(key) : undefined;
+    const instance = hasNeighbors() ? hosts.instanceByFirstBootKey(key) : undefined;
     const isTrusted = instance && hosts.byId(instance.hostId)?.currentState === 'ONBOARDED';
     if (!instance || !isTrusted || instance.firstBootAt) {
-      throw new KindlingError('KND_API_NOT_FOUND', 'no neighbours are known under this address');
+      throw new KindlingError('KND_API_NOT_FOUND', 'no neighbors are known under this address');
     }
     return instance.hostId;
   }

@@ -1,13 +1,13 @@
 import { beforeEach, expect, test } from 'vitest';
-import { Neighbours } from '../../../orchestrator-stub/nodes/neighbours.ts';
+import { Neighbors } from '../../../orchestrator-stub/nodes/neighbors.ts';
 
 let now: number;
 let dropped: string[];
-let neighbours: Neighbours;
+let neighbors: Neighbors;
 beforeEach(() => {
   now = 0;
   dropped = [];
-  neighbours = new Neighbours({ now: () => new Date(now), onDropped: (hostId) => dropped.push(hostId) });
+  neighbors = new Neighbors({ now: () => new Date(now), onDropped: (hostId) => dropped.push(hostId) });
 });
 
 const ROOT = 'a'.repeat(64);
@@ -17,7 +17,7 @@ const urlOf = (host: string) => `http://${addressOf(host)}:7070`;
 function announce(host: string, change: { root?: string; seenFrom?: string; dropped?: string[] } = {}) {
   const { root = ROOT, seenFrom = addressOf(host) } = change;
   const says = { root, address: addressOf(host), port: 7070, dropped: change.dropped ?? [] };
-  return neighbours.announce(host, says, seenFrom).neighbours;
+  return neighbors.announce(host, says, seenFrom).neighbours;
 }
 
 test('hosts that serve the same image are named to each other, and to nobody else', () => {
@@ -37,7 +37,7 @@ test('hosts behind two different NATs cannot reach each other', () => {
 test('a host that leaves, or is not heard of any more, is not named', () => {
   announce('1');
   announce('2');
-  neighbours.leave('1');
+  neighbors.leave('1');
   expect(announce('3')).toEqual([urlOf('2')]);
   now += 60_000;
   expect(announce('3')).toEqual([]);
@@ -57,7 +57,7 @@ test('who serves garbage is not named to the one that got it; to nobody, once tw
 
 test('the more there are, the less often each is asked to say it again', () => {
   const says = (host: number) =>
-    neighbours.announce(
+    neighbors.announce(
       `${host}`,
       { root: ROOT, address: `10.0.${host >> 8}.${host & 255}`, port: 1, dropped: [] },
       '',

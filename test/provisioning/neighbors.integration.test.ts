@@ -38,7 +38,7 @@ tasks:
         timeout: 60
 `;
 
-const folder = makeFolder('neighbours');
+const folder = makeFolder('neighbors');
 const images = join(folder, 'images');
 const disks: LoopDisk[] = [];
 let network: TestNetwork;
@@ -85,8 +85,8 @@ async function api(method: string, path: string, body: unknown): Promise<void> {
 }
 
 /** Every node that comes from now on gets the image. */
-const switchOn = (neighbours: boolean) =>
-  api('PATCH', 'site', { defaultProfile: 'p', acceptUnregistered: true, neighbours });
+const switchOn = (neighbors: boolean) =>
+  api('PATCH', 'site', { defaultProfile: 'p', acceptUnregistered: true, neighbours: neighbors });
 
 async function uplinkBytes(): Promise<number> {
   const { stdout } = await orchestrator.run('ip', ['-s', '-j', 'link', 'show', 'eth0']);
