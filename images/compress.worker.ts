@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { parentPort } from 'node:worker_threads';
-import type { FrameAnswer, FrameOrder } from './frame-compressor.ts';
+import type { FrameAnswer, FrameOrder } from './frame.ts';
 import { createCompressFrame } from './zstd-frame.ts';
 
 const compressFrame = createCompressFrame();

@@ -1,19 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { KindlingError } from '../protocol/error.ts';
-
-export interface FrameOrder {
-  id: number;
-  raw: Uint8Array;
-  level: number;
-}
-
-export interface Frame {
-  stored: Uint8Array;
-  storedSha256: string;
-  rawSha256: string;
-}
-
-export type FrameAnswer = { id: number } & (Frame | { failure: string });
+import type { Frame, FrameAnswer, FrameOrder } from './frame.ts';
 
 /** Compresses and hashes chunks on several threads. */
 export class FrameCompressor {

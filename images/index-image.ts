@@ -12,7 +12,8 @@ import {
 } from '../formats/image-manifest.ts';
 import { readGptPlace } from '../formats/partition-table/gpt-backup.ts';
 import { KindlingError } from '../protocol/error.ts';
-import { type Frame, FrameCompressor } from './frame-compressor.ts';
+import type { Frame } from './frame.ts';
+import { FrameCompressor } from './frame-compressor.ts';
 import { writeWhole } from './output-file.ts';
 import type { ByteRange } from './unused/file-system.ts';
 import { type Finding, findUnusedBlocks } from './unused/find-unused.ts';

@@ -1,8 +1,8 @@
 import { stringify } from 'yaml';
+import { type ClusterFacts, referenceK3sConfig } from '../config/k3s-config.ts';
 import type { KthreesConfigSpec } from '../config/kubernetes-schema.ts';
 import { INSTALL_SCRIPT } from '../config/rules/k3s-template.ts';
 import { etcdProxyManifest } from './etcd-proxy.ts';
-import { type ClusterFacts, referenceK3sConfig } from './k3s-config.ts';
 
 export interface ReferenceInput extends ClusterFacts {
   spec: KthreesConfigSpec;

@@ -1,9 +1,9 @@
 import { stringify } from 'yaml';
+import { standaloneK3sConfig } from '../config/k3s-config.ts';
 import type { KthreesConfigSpec } from '../config/kubernetes-schema.ts';
 import { derivedClusterDns } from '../config/rules/k3s-addresses.ts';
 import { hasEscapedQuotes } from '../config/rules/k3s-files.ts';
 import { INSTALL_SCRIPT } from '../config/rules/k3s-template.ts';
-import { standaloneK3sConfig } from './k3s-config.ts';
 
 /** An entry of cloud-init's write_files. */
 export interface CloudInitFile {

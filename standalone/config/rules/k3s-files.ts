@@ -1,6 +1,6 @@
 import { parseDocument } from 'yaml';
-import { standaloneK3sConfig } from '../../bootstrap/k3s-config.ts';
 import type { Path, Report } from '../issue.ts';
+import { standaloneK3sConfig } from '../k3s-config.ts';
 import type { KthreesConfigSpec } from '../kubernetes-schema.ts';
 import { isCleanAbsolutePath, isOwner, isPermissions } from '../names.ts';
 import { isTree } from '../normalize.ts';

@@ -1,4 +1,4 @@
-import type { KthreesConfigSpec } from '../config/kubernetes-schema.ts';
+import type { KthreesConfigSpec } from './kubernetes-schema.ts';
 
 export type K3sConfig = Record<string, string | boolean | string[]>;
 
