@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { type StdioOptions, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -30,7 +30,9 @@ function commit(shell = 'sh'): string {
     .replaceAll('/etc/kindling', path.join(folder, 'etc'));
   writeFileSync(path.join(folder, 'cloud-init'), '#!/bin/sh\n', { mode: 0o755 }); // that of this machine takes seconds
   const env = { PATH: `${folder}:/usr/bin:/bin` };
-  const { stderr, status } = spawnSync(shell, ['-c', script], { encoding: 'utf8', env });
+  // With a socket as its input bash takes itself for a remote shell and reads .bashrc.
+  const stdio: StdioOptions = ['ignore', 'pipe', 'pipe'];
+  const { stderr, status } = spawnSync(shell, ['-c', script], { encoding: 'utf8', env, stdio });
   expect(status).toBe(0);
   return stderr;
 }
