@@ -1,3 +1,5 @@
+import { KindlingError } from '../protocol/error.ts';
+
 type Ffi = typeof import('node:ffi');
 type Definitions = Parameters<Ffi['dlopen']>[1] & object;
 
@@ -14,6 +16,19 @@ export function openNativeLibrary<const T extends Definitions>(path: string | nu
   } catch {
     return undefined;
   }
+}
+
+/** The same for work that has no plain-JavaScript way. `what` begins the message: "NVMe commands". */
+export function requireNativeLibrary<const T extends Definitions>(
+  path: string | null,
+  definitions: T,
+  what: string,
+) {
+  const library = openNativeLibrary(path, definitions);
+  if (library) return library;
+  throw new KindlingError('KND_TOOL_MISSING', `${what} need a Node with node:ffi`, {
+    hint: 'Use the Node of this project, and unset KINDLING_NO_FFI.',
+  });
 }
 
 /** node:ffi warns that it is experimental; on a node's console that would only alarm people. */

@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import type { Disk } from '../../protocol/inventory.ts';
 import type { Run } from '../../system/run.ts';
 import type { EraseCapabilities } from './methods.ts';
-import { type AdminCommand, readNvmeCapabilities } from './nvme-commands.ts';
+import type { AdminCommand } from './nvme-admin.ts';
+import { readNvmeCapabilities } from './nvme-commands.ts';
 
 /**
  * Asks the kernel, and the disk itself where a tool can: a disk that does not say it can is not tried

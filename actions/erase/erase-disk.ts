@@ -17,7 +17,8 @@ import {
   type EraseMethod,
   READS_AS_ZERO,
 } from './methods.ts';
-import { type AdminCommand, formatNvme, namespaceOf } from './nvme-commands.ts';
+import type { AdminCommand } from './nvme-admin.ts';
+import { formatNvme, namespaceOf } from './nvme-commands.ts';
 import { namespacesBeside } from './nvme-namespaces.ts';
 import { sanitizeNvme, settleSanitize } from './nvme-sanitize.ts';
 import { checkSamples, plantSamples, type Sample, sampleOffsets } from './proof.ts';

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { toErrorReport } from '../../protocol/error.ts';
-import { adminCommand } from './nvme-commands.ts';
+import { adminCommand } from './nvme-admin.ts';
 import type { SlowCommand, SlowCommandAnswer } from './nvme-slow-command.ts';
 
 /** One command to one drive; the thread is blocked until the drive has answered. */

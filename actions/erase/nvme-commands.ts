@@ -1,19 +1,8 @@
-import { closeSync, openSync, readFileSync } from 'node:fs';
-import { KindlingError } from '../../protocol/error.ts';
+import { readFileSync } from 'node:fs';
 import type { EraseCapabilities } from './methods.ts';
+import { type AdminCommand, adminCommand } from './nvme-admin.ts';
 import { sendSlowCommand } from './nvme-slow-command.ts';
 
-/** <linux/nvme_ioctl.h>: struct nvme_admin_cmd and its ioctl. The Micro-OS has no nvme-cli: these four commands are all it would be used for. */
-const NVME_IOCTL_ADMIN_CMD = 0xc0484e41n;
-const COMMAND = {
-  opcode: 0,
-  nsid: 4,
-  address: 24,
-  dataLength: 36,
-  cdw10: 40,
-  timeoutMs: 64,
-  length: 72,
-} as const;
 /** NVMe base specification 2.0, section 5: opcodes. */
 const GET_LOG_PAGE = 0x02;
 const IDENTIFY = 0x06;
@@ -21,62 +10,47 @@ const FORMAT = 0x80;
 const SANITIZE = 0x84;
 const SANITIZE_LOG = 0x81;
 
-export interface NvmeCommand {
-  opcode: number;
-  nsid: number;
-  cdw10: number;
-  readBytes?: number;
-  timeoutMs?: number;
-}
+/** Identify Controller (figure 275): bytes of the fields. */
+const CONTROLLER = {
+  /** Optional Admin Command Support. */
+  oacs: 256,
+  /** Sanitize Capabilities. */
+  sanicap: 328,
+  /** Format NVM Attributes. */
+  fna: 524,
+} as const;
 
-/** Sends one admin command; gives the data it returned. Tests pass their own. */
-export type AdminCommand = (device: string, command: NvmeCommand) => Buffer;
+/** Identify Namespace: bytes of the fields. */
+const NAMESPACE = {
+  /** Formatted LBA Size: bits 3:0 format, bit 4 where metadata goes. */
+  flbas: 26,
+  /** End-to-end Data Protection Type Settings: bits 2:0 type, bit 3 place. */
+  dps: 29,
+} as const;
 
-/** Through node:ffi: the call blocks until the disk has answered. */
-export const adminCommand: AdminCommand = (
-  device,
-  { opcode, nsid, cdw10, readBytes = 0, timeoutMs = 60_000 },
-) => {
-  const { ioctl, errno, addressOf } = loadNative();
-  const data = Buffer.alloc(Math.max(readBytes, 1));
-  const command = Buffer.alloc(COMMAND.length);
-  command.writeUInt8(opcode, COMMAND.opcode);
-  command.writeUInt32LE(nsid, COMMAND.nsid);
-  command.writeUInt32LE(cdw10, COMMAND.cdw10);
-  command.writeUInt32LE(timeoutMs, COMMAND.timeoutMs);
-  if (readBytes > 0) {
-    command.writeBigUInt64LE(addressOf(data), COMMAND.address);
-    command.writeUInt32LE(readBytes, COMMAND.dataLength);
-  }
-  const fd = openSync(device, 'r');
-  try {
-    const status = ioctl(fd, NVME_IOCTL_ADMIN_CMD, addressOf(command));
-    if (status === 0) return data.subarray(0, readBytes);
-    const why = status < 0 ? `errno ${errno()}` : `status 0x${status.toString(16)}`;
-    throw new KindlingError(
-      'KND_DISK_IO',
-      `${device} refused NVMe command 0x${opcode.toString(16)} (${why})`,
-    );
-  } finally {
-    closeSync(fd);
-  }
-};
+/** Sanitize Status log page (figure 288). */
+const SANITIZE_STATUS = {
+  /** Progress, in 65536ths. */
+  sprog: 0,
+  /** Status: bits 2:0 the last operation. */
+  sstat: 2,
+} as const;
 
 export function namespaceOf(diskName: string): number {
   return Number(readFileSync(`/sys/block/${diskName}/nsid`, 'utf8'));
 }
 
-/** Identify Controller (figure 275): what it can erase by. */
+/** What the controller can erase by. */
 export function readNvmeCapabilities(
   device: string,
   send: AdminCommand = adminCommand,
 ): EraseCapabilities['nvme'] {
   const controller = send(device, { opcode: IDENTIFY, nsid: 0, cdw10: 1, readBytes: 4096 });
-  const sanicap = controller.readUInt32LE(328);
+  const sanicap = controller.readUInt32LE(CONTROLLER.sanicap);
   return {
-    format: (controller.readUInt16LE(256) & 2) !== 0,
-    cryptoFormat: (controller.readUInt8(524) & 4) !== 0,
-    formatsAll: (controller.readUInt8(524) & 3) !== 0,
+    format: (controller.readUInt16LE(CONTROLLER.oacs) & 2) !== 0,
+    cryptoFormat: (controller.readUInt8(CONTROLLER.fna) & 4) !== 0,
+    formatsAll: (controller.readUInt8(CONTROLLER.fna) & 3) !== 0,
     // Block erase first: it leaves a disk that reads as zeros; crypto leaves noise; overwrite wears flash.
     sanitize: sanicap & 2 ? 'block' : sanicap & 1 ? 'crypto' : sanicap & 4 ? 'overwrite' : undefined,
   };
@@ -90,8 +64,8 @@ export async function formatNvme(
   send?: AdminCommand,
 ): Promise<void> {
   const namespace = (send ?? adminCommand)(device, { opcode: IDENTIFY, nsid, cdw10: 0, readBytes: 4096 });
-  const flbas = namespace.readUInt8(26); // bits 3:0 format, bit 4 where metadata goes
-  const protection = namespace.readUInt8(29); // bits 2:0 type, bit 3 place
+  const flbas = namespace.readUInt8(NAMESPACE.flbas);
+  const protection = namespace.readUInt8(NAMESPACE.dps);
   const keep = (flbas & 0x1f) | ((protection & 0x0f) << 5);
   await (send ?? sendSlowCommand)(device, {
     opcode: FORMAT,
@@ -113,7 +87,6 @@ export function startSanitize(
 
 export type SanitizeState = 'running' | 'done' | 'failed';
 
-/** Sanitize Status log page (figure 288). */
 export function readSanitizeState(
   device: string,
   send: AdminCommand = adminCommand,
@@ -124,25 +97,9 @@ export function readSanitizeState(
     cdw10: SANITIZE_LOG | ((512 / 4 - 1) << 16),
     readBytes: 512,
   });
-  const status = log.readUInt16LE(2) & 7;
+  const status = log.readUInt16LE(SANITIZE_STATUS.sstat) & 7;
   return {
     state: status === 2 ? 'running' : status === 3 ? 'failed' : 'done',
-    percent: (log.readUInt16LE(0) / 65536) * 100,
-  };
-}
-
-type Ffi = typeof import('node:ffi');
-
-function loadNative() {
-  const ffi = process.getBuiltinModule('node:ffi') as Ffi | undefined;
-  if (!ffi) throw new KindlingError('KND_TOOL_MISSING', 'NVMe commands need a Node with node:ffi');
-  const { functions } = ffi.dlopen(null, {
-    ioctl: { arguments: ['int32', 'uint64', 'uint64'], return: 'int32' },
-    __errno_location: { arguments: [], return: 'pointer' },
-  });
-  return {
-    ioctl: functions.ioctl,
-    errno: () => ffi.getInt32(functions.__errno_location()),
-    addressOf: (view: Buffer) => ffi.getRawPointer(view),
+    percent: (log.readUInt16LE(SANITIZE_STATUS.sprog) / 65536) * 100,
   };
 }

@@ -2,7 +2,8 @@ import { KindlingError } from '../../protocol/error.ts';
 import { waitFor } from '../../system/wait.ts';
 import type { ActionContext } from '../contract/action.ts';
 import type { EraseCapabilities, EraseMethod } from './methods.ts';
-import { type AdminCommand, readSanitizeState, type SanitizeState, startSanitize } from './nvme-commands.ts';
+import type { AdminCommand } from './nvme-admin.ts';
+import { readSanitizeState, type SanitizeState, startSanitize } from './nvme-commands.ts';
 
 type Sanitize = NonNullable<NonNullable<EraseCapabilities['nvme']>['sanitize']>;
 

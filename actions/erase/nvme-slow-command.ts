@@ -1,7 +1,7 @@
 import type { ErrorReport } from '../../protocol/error.ts';
 import { fromReport } from '../../protocol/error-report.ts';
 import { startWorker } from '../../system/worker.ts';
-import type { NvmeCommand } from './nvme-commands.ts';
+import type { NvmeCommand } from './nvme-admin.ts';
 
 export interface SlowCommand {
   device: string;

@@ -1,11 +1,12 @@
 import type { Extract } from 'tar-stream';
 import { KindlingError } from '../../protocol/error.ts';
+import { requireNativeLibrary } from '../../system/native-library.ts';
 
-type Ffi = typeof import('node:ffi');
-
-let lsetxattr:
-  | ((path: Buffer, name: Buffer, value: Buffer, size: bigint, flags: number) => number)
-  | undefined;
+const FUNCTIONS = {
+  lsetxattr: { arguments: ['buffer', 'buffer', 'buffer', 'uint64', 'int32'], return: 'int32' },
+} as const;
+const open = () => requireNativeLibrary(null, FUNCTIONS, 'extended attributes').functions;
+let libc: ReturnType<typeof open> | undefined;
 
 /** The part of tar-stream's reader that sees the bytes of an extended header. */
 interface HeaderReader {
@@ -43,9 +44,9 @@ function attributesOf(header: Buffer): Record<string, string> {
 
 /** lsetxattr(2): capabilities and SELinux labels live there, and Node has no call for it. One character of the value is one byte. */
 export function setExtendedAttribute(path: string, name: string, value: string): void {
-  lsetxattr ??= load();
+  libc ??= open();
   const bytes = Buffer.from(value, 'latin1');
-  const status = lsetxattr(
+  const status = libc.lsetxattr(
     Buffer.from(`${path}\0`),
     Buffer.from(`${name}\0`),
     bytes.length > 0 ? bytes : Buffer.alloc(1),
@@ -58,13 +59,4 @@ export function setExtendedAttribute(path: string, name: string, value: string):
       `the attribute ${name} of ${path} cannot be set on this file system`,
     );
   }
-}
-
-function load(): NonNullable<typeof lsetxattr> {
-  const ffi = process.getBuiltinModule('node:ffi') as Ffi | undefined;
-  if (!ffi) throw new KindlingError('KND_TOOL_MISSING', 'extended attributes need a Node with node:ffi');
-  const { functions } = ffi.dlopen(null, {
-    lsetxattr: { arguments: ['buffer', 'buffer', 'buffer', 'uint64', 'int32'], return: 'int32' },
-  });
-  return functions.lsetxattr as NonNullable<typeof lsetxattr>;
 }

@@ -1,5 +1,5 @@
 /** How a client boots what it is given. */
-export type BootBinary = 'undionly.kpxe' | 'ipxe.efi' | 'snp-arm64.efi';
+export type BootBinary = 'undionly.kpxe' | 'ipxe.efi';
 
 interface Architecture {
   name: string;
@@ -8,7 +8,8 @@ interface Architecture {
 }
 
 /**
- * Client system architectures of option 93 (RFC 4578 2.1 and IANA's «Processor Architecture Types»).
+ * Client system architectures of option 93 (RFC 4578 2.1 and IANA's "Processor Architecture Types").
+ * Our UEFI binaries are x64: a firmware of 32 bits or of ARM could not start them, and silence tells why in the server's log.
  * EFI byte code (9) is what many x64 firmwares send by an old mistake of the RFC: they are x64.
  */
 const ARCHITECTURES = new Map<number, Architecture>([
@@ -18,22 +19,22 @@ const ARCHITECTURES = new Map<number, Architecture>([
   [3, { name: 'DEC Alpha', binary: 'undionly.kpxe' }],
   [4, { name: 'Arc x86', binary: 'undionly.kpxe' }],
   [5, { name: 'Intel Lean Client', binary: 'undionly.kpxe' }],
-  [6, { name: 'x86 UEFI (ia32)', binary: 'ipxe.efi' }],
+  [6, { name: 'x86 UEFI (ia32)', binary: undefined }],
   [7, { name: 'x64 UEFI', binary: 'ipxe.efi' }],
-  [8, { name: 'EFI Xscale', binary: 'ipxe.efi' }],
+  [8, { name: 'EFI Xscale', binary: undefined }],
   [9, { name: 'x64 UEFI (byte code)', binary: 'ipxe.efi' }],
-  [10, { name: 'ARM 32-bit UEFI', binary: 'snp-arm64.efi' }],
-  [11, { name: 'ARM 64-bit UEFI', binary: 'snp-arm64.efi' }],
+  [10, { name: 'ARM 32-bit UEFI', binary: undefined }],
+  [11, { name: 'ARM 64-bit UEFI', binary: undefined }],
   [12, { name: 'PowerPC Open Firmware', binary: undefined }],
   [13, { name: 'PowerPC ePAPR', binary: undefined }],
   [14, { name: 'POWER OPAL v3', binary: undefined }],
-  [15, { name: 'x86 UEFI HTTP (ia32)', binary: 'ipxe.efi' }],
+  [15, { name: 'x86 UEFI HTTP (ia32)', binary: undefined }],
   [16, { name: 'x64 UEFI HTTP', binary: 'ipxe.efi' }],
   [17, { name: 'EFI byte code HTTP', binary: undefined }],
-  [18, { name: 'ARM 32-bit UEFI HTTP', binary: 'snp-arm64.efi' }],
-  [19, { name: 'ARM 64-bit UEFI HTTP', binary: 'snp-arm64.efi' }],
+  [18, { name: 'ARM 32-bit UEFI HTTP', binary: undefined }],
+  [19, { name: 'ARM 64-bit UEFI HTTP', binary: undefined }],
   [20, { name: 'x86 BIOS HTTP', binary: 'undionly.kpxe' }],
-  [41, { name: 'Raspberry Pi', binary: 'snp-arm64.efi' }],
+  [41, { name: 'Raspberry Pi', binary: undefined }],
 ]);
 
 /** Raspberry Pi boards send the architecture of a BIOS client; their MAC prefix tells the truth. */

@@ -23,9 +23,9 @@ export function bootFileFor(client: NetbootClient, urls: BootUrls): string | und
   const foreignRunsScript = urls.foreignIpxeRunsScript || client.binary === ASKS_AGAIN;
   const runsScript = client.stage === 'our-ipxe' || (client.stage === 'foreign-ipxe' && foreignRunsScript);
   if (runsScript) return urls.script.replaceAll('{mac}', client.mac);
+  if (!client.binary) return undefined; // nor could it start what stands in for iPXE
   const override = client.stage === 'firmware' ? urls.override?.[client.kind] : undefined;
   if (override) return override;
-  if (!client.binary) return undefined;
   if (client.kind === 'HTTPClient') return `${urls.binaryBase}${client.binary}`;
   // A foreign iPXE resolves a bare name against its own settings; only a full address is sure to lead here.
   if (client.stage === 'foreign-ipxe') {

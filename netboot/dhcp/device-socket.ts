@@ -1,6 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { getSystemErrorName } from 'node:util';
 import { KindlingError } from '../../protocol/error.ts';
+import { requireNativeLibrary } from '../../system/native-library.ts';
 
 /**
  * A UDP socket bound to one network device. Node's own sockets cannot do this, and DHCP needs it twice over:
@@ -8,7 +9,7 @@ import { KindlingError } from '../../protocol/error.ts';
  * (a socket bound to 0.0.0.0 gets ENETUNREACH; one bound to an address hears no broadcast).
  */
 export async function openDeviceSocket(device: string, port: number): Promise<Socket> {
-  const fd = await boundDescriptor(device, port);
+  const fd = boundDescriptor(device, port);
   const socket = createSocket('udp4');
   socket.bind({ fd }); // it is bound already, so this listens at once
   return socket;
@@ -21,15 +22,16 @@ const SO_REUSEADDR = 2;
 const SO_BROADCAST = 6;
 const SO_BINDTODEVICE = 25;
 
-async function boundDescriptor(device: string, port: number): Promise<number> {
-  const ffi = await import('node:ffi');
-  const { functions: libc } = ffi.dlopen(null, {
-    socket: { arguments: ['int32', 'int32', 'int32'], return: 'int32' },
-    setsockopt: { arguments: ['int32', 'int32', 'int32', 'buffer', 'uint32'], return: 'int32' },
-    bind: { arguments: ['int32', 'buffer', 'uint32'], return: 'int32' },
-    close: { arguments: ['int32'], return: 'int32' },
-    __errno_location: { arguments: [], return: 'pointer' },
-  });
+const FUNCTIONS = {
+  socket: { arguments: ['int32', 'int32', 'int32'], return: 'int32' },
+  setsockopt: { arguments: ['int32', 'int32', 'int32', 'buffer', 'uint32'], return: 'int32' },
+  bind: { arguments: ['int32', 'buffer', 'uint32'], return: 'int32' },
+  close: { arguments: ['int32'], return: 'int32' },
+  __errno_location: { arguments: [], return: 'pointer' },
+} as const;
+
+function boundDescriptor(device: string, port: number): number {
+  const { ffi, functions: libc } = requireNativeLibrary(null, FUNCTIONS, 'sockets bound to a network device');
   const fd = libc.socket(AF_INET, SOCK_DGRAM, 0);
   const must = (step: string, result: number) => {
     if (result >= 0) return;

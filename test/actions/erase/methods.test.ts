@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parseHdparmSecurity } from '../../../actions/erase/capabilities.ts';
 import { chooseMethod, type EraseCapabilities } from '../../../actions/erase/methods.ts';
+import type { AdminCommand } from '../../../actions/erase/nvme-admin.ts';
 import {
-  type AdminCommand,
   formatNvme,
   readNvmeCapabilities,
   readSanitizeState,

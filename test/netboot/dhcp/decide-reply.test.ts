@@ -127,18 +127,27 @@ describe('auto-proxy mode', () => {
 
   it.each([
     [0, 'undionly.kpxe'],
-    [6, 'ipxe.efi'],
     [7, 'ipxe.efi'],
     [9, 'ipxe.efi'],
-    [11, 'snp-arm64.efi'],
   ])('gives architecture %i the file %s', (architecture, file) => {
     expect(decideReply(pxePacket({ architecture }), 67, site('auto-proxy')).reply?.bootFile).toBe(file);
   });
 
-  it('says nothing to an architecture it has no file for, and says why', () => {
-    expect(decideReply(pxePacket({ architecture: 14 }), 67, site('auto-proxy'))).toEqual({
+  it.each([
+    [6, 'x86 UEFI (ia32)'],
+    [11, 'ARM 64-bit UEFI'],
+    [14, 'POWER OPAL v3'],
+  ])('says nothing to architecture %i, for which it has no file, and says why', (architecture, name) => {
+    const silence = { reply: undefined, reason: `no boot file for ${name}` };
+    expect(decideReply(pxePacket({ architecture }), 67, site('auto-proxy'))).toEqual(silence);
+  });
+
+  it('gives an ARM machine no file that stands in for iPXE either', () => {
+    const override = { HTTPClient: 'https://mirror.example/uki.efi' };
+    const packet = pxePacket({ kind: 'HTTPClient', architecture: 19 });
+    expect(decideReply(packet, 67, site('auto-proxy', undefined, { override }))).toEqual({
       reply: undefined,
-      reason: 'no boot file for POWER OPAL v3',
+      reason: 'no boot file for ARM 64-bit UEFI HTTP',
     });
   });
 
