@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type CpioEntry, decodeCpio, encodeCpio } from '../../formats/cpio.ts';
+import fc from '../seeds/fast-check.ts';
 
 const entries: CpioEntry[] = [
   { path: 'bin', mode: 0o755, type: 'directory' },

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseSyslog } from '../../protocol/syslog.ts';
+import { rounds, testIntegers } from '../seeds/seeds.ts';
 
 const now = new Date('2026-01-02T03:04:05Z');
 const parse = (text: string) => parseSyslog(Buffer.from(text), now);
@@ -49,11 +50,7 @@ describe('syslog messages', () => {
   });
 
   it('never fail to be read, whatever the bytes (100,000 seeded)', () => {
-    let seed = 5;
-    const random = () => {
-      seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
-      return seed >>> 8;
-    };
+    const random = testIntegers(5);
     const pieces = [
       '<14>',
       '1 ',
@@ -69,10 +66,10 @@ describe('syslog messages', () => {
       'é',
       '\n',
     ];
-    for (let round = 0; round < 100_000; round += 1) {
-      const length = random() % 12;
+    for (let round = 0; round < rounds(100_000); round += 1) {
+      const length = random(12);
       const text = Array.from({ length }, () =>
-        random() % 4 === 0 ? String.fromCharCode(random() % 256) : pieces[random() % pieces.length],
+        random(4) === 0 ? String.fromCharCode(random(256)) : pieces[random(pieces.length)],
       ).join('');
       const parsed = parseSyslog(Buffer.from(`<14>${text}`, 'latin1'), now);
       if (typeof parsed?.message !== 'string') throw new Error(JSON.stringify(text));

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseKernelArguments } from '../../system/kernel-arguments.ts';
+import fc from '../seeds/fast-check.ts';
 
 test('keys may come several times, and the last one counts', () => {
   const args = parseKernelArguments('console=tty0 console=ttyS0,115200 quiet');

@@ -1,8 +1,9 @@
-import fc from 'fast-check';
+import type { Arbitrary } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chooseTargetDisk } from '../../../actions/disks/choose-target.ts';
 import { KindlingError } from '../../../protocol/error.ts';
 import type { Disk } from '../../../protocol/inventory.ts';
+import fc from '../../seeds/fast-check.ts';
 import { disk } from './disk-fixture.ts';
 
 const codeOf = (body: () => unknown): string => {
@@ -178,7 +179,7 @@ describe('over thousands of machines', () => {
   );
 
   const build = (
-    machine: (typeof anyDisk extends fc.Arbitrary<infer D> ? D : never)[],
+    machine: (typeof anyDisk extends Arbitrary<infer D> ? D : never)[],
     order: number[],
   ): Disk[] => {
     const count: Record<string, number> = {};

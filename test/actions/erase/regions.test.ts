@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { regionsToClear } from '../../../actions/erase/regions.ts';
+import fc from '../../seeds/fast-check.ts';
 
 const MIB = 1 << 20;
 

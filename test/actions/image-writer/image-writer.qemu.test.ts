@@ -9,9 +9,10 @@ import { bootMachine, type Machine } from '../../../lab/qemu/machine.ts';
 import type { KernelSpec } from '../../../lab/qemu/machine-spec.ts';
 import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
 import { waitFor } from '../../../system/wait.ts';
+import { testRandom } from '../../seeds/seeds.ts';
 import { MicroOsShell } from '../micro-os-shell.ts';
 import { PiecewiseServer } from './piecewise-server.ts';
-import { encodeImage, makeDiskImage, seededRandom } from './test-image.ts';
+import { encodeImage, makeDiskImage } from './test-image.ts';
 
 const MIB = 1024 * 1024;
 const SEED = 20261116;
@@ -126,14 +127,13 @@ function hasProgress(disk: Buffer): boolean {
   });
 }
 
-const cutPoint = seededRandom(SEED);
-
 test.each(BUSES)(
   'the plug is pulled at a seeded point of a write to a %s disk: nothing boots, the next boot goes on',
   {
     timeout: 900_000,
   },
   async (bus) => {
+    const cutPoint = testRandom(SEED + BUSES.indexOf(bus));
     const length = server.lengthOf('large.chunked');
     const holdAt = server.served() + length * (0.3 + cutPoint() * 0.6);
     server.fateOf = () => (server.served() >= holdAt ? 'hold' : 'send');

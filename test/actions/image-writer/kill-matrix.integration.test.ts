@@ -6,8 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { WriteImageRequest, WriteImageResult } from '../../../actions/image-writer/index.ts';
 import { bundleWriter, type Writer } from '../../../bench/image-write/bundle-writer.ts';
 import { indexImage } from '../../../images/index-image.ts';
+import { rounds, testRandom } from '../../seeds/seeds.ts';
 import { PiecewiseServer } from './piecewise-server.ts';
-import { encodeImage, makeDiskImage, seededRandom } from './test-image.ts';
+import { encodeImage, makeDiskImage } from './test-image.ts';
 
 const MIB = 1024 * 1024;
 const RAW = makeDiskImage(12 * MIB, 3);
@@ -80,15 +81,15 @@ function judge(disk: Buffer): 'whole' | 'untouched' | 'unbootable' | 'half' {
 }
 
 describe.each([
-  { name: 'chunked', file: 'chunked.zst', kills: 60 },
-  { name: 'plain zst', file: 'plain.zst', kills: 25 },
-  { name: 'plain raw', file: 'plain.raw', kills: 20 },
-  { name: 'qcow2', file: 'disk.qcow2', kills: 15 },
+  { name: 'chunked', file: 'chunked.zst', kills: rounds(60) },
+  { name: 'plain zst', file: 'plain.zst', kills: rounds(25) },
+  { name: 'plain raw', file: 'plain.raw', kills: rounds(20) },
+  { name: 'qcow2', file: 'disk.qcow2', kills: rounds(15) },
 ])('a writer of a $name image that is killed at $kills seeded points', ({ file, kills }) => {
   test('leaves the whole image or nothing bootable, and a last run ends bit-equal', {
-    timeout: 300_000,
+    timeout: rounds(300_000),
   }, async () => {
-    const random = seededRandom(SEED);
+    const random = testRandom(SEED);
     const target = join(folder, `target-${file}`);
     const request: WriteImageRequest = {
       sources: [`${server.url}/${file}`],

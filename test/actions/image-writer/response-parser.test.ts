@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type ResponseHead, ResponseParser } from '../../../actions/image-writer/http/response-parser.ts';
+import fc from '../../seeds/fast-check.ts';
 
 /** Feeds a response in pieces of the given sizes; gives what came out. */
 function parse(text: string, pieces: readonly number[] = []) {

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { whyJunkText, whyJunkUuid } from '../../../agent/identity/junk.ts';
+import fc from '../../seeds/fast-check.ts';
 
 test.each([
   '',

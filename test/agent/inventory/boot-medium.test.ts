@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { partUuidOfLoadOption, readBootMedium } from '../../../agent/inventory/boot-medium.ts';
 import { parseKernelArguments } from '../../../system/kernel-arguments.ts';
 import { machineFiles } from '../../../system/machine-files.ts';
+import fc from '../../seeds/fast-check.ts';
 import { MadeUpMachine } from './hardware-zoo.ts';
 
 const GUID = 'c12a7328-f81f-11d2-ba4b-00a0c93ec93b';

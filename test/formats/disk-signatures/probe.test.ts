@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { probeSignatures, summarizeSignatures } from '../../../formats/disk-signatures/probe.ts';
 import { readPartitionTable } from '../../../formats/partition-table/read.ts';
 import type { ReadAt } from '../../../formats/partition-table/table.ts';
+import fc from '../../seeds/fast-check.ts';
 
 const MIB = 1024 * 1024;
 const reader =

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   decodeDevicePath,
@@ -8,6 +7,7 @@ import {
   pathToLoader,
 } from '../../../formats/efi/device-path.ts';
 import { decodeLoadOption, encodeLoadOption } from '../../../formats/efi/load-option.ts';
+import fc from '../../seeds/fast-check.ts';
 
 describe('a load option', () => {
   it('decodes and encodes back to the same bytes, for anything decodable', () => {

@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeGpt, type GptLayout, usableRange } from '../../../formats/partition-table/gpt-encode.ts';
 import { readPartitionTable } from '../../../formats/partition-table/read.ts';
+import fc from '../../seeds/fast-check.ts';
 
 const GUID = '0fc63daf-8483-4772-8e79-3d69d8477de4';
 

@@ -9,6 +9,7 @@ import {
   decodeDhcpPacket,
   encodeDhcpPacket,
 } from '../../../protocol/dhcp/packet.ts';
+import { rounds, testIntegers } from '../../seeds/seeds.ts';
 import { readUdpDatagrams } from './pcap.ts';
 
 const MAC = '52:54:00:00:00:07';
@@ -248,13 +249,9 @@ it('takes no harm from real packets that were changed anywhere (100,000 seeded),
     .flatMap(readUdpDatagrams)
     .filter(({ destinationPort }) => destinationPort === 67 || destinationPort === 4011);
   const sites = [site('auto-proxy'), site('proxy', known), site('reservation', known)];
-  let state = 0x5eed;
-  const random = (below: number) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return (state >>> 8) % below;
-  };
+  const random = testIntegers(0x5eed);
   let answered = 0;
-  for (let round = 0; round < 100_000; round += 1) {
+  for (let round = 0; round < rounds(100_000); round += 1) {
     const bytes = Buffer.from(real[random(real.length)]?.payload ?? []);
     for (let flips = 1 + random(6); flips > 0; flips -= 1) bytes[random(bytes.length)] = random(256);
     let packet: DhcpPacket;

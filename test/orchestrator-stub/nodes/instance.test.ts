@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   createInstance,
@@ -8,6 +7,7 @@ import {
   nextGeneration,
 } from '../../../orchestrator-stub/nodes/instance.ts';
 import { newHost } from '../../../orchestrator-stub/nodes/registration.ts';
+import fc from '../../seeds/fast-check.ts';
 
 const now = new Date('2026-11-16T03:00:00Z');
 const fresh = () =>

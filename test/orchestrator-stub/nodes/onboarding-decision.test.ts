@@ -1,8 +1,9 @@
-import fc from 'fast-check';
+import type { Arbitrary } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Host, status, swapUuidFields } from '../../../orchestrator-stub/nodes/host.ts';
 import { type Candidates, decideOnboarding } from '../../../orchestrator-stub/nodes/onboarding-decision.ts';
 import { correctHost, newHost, registerHost } from '../../../orchestrator-stub/nodes/registration.ts';
+import fc from '../../seeds/fast-check.ts';
 
 const now = new Date('2026-11-16T03:00:00Z');
 const UUID = '6f8a3c1e-0d2b-4a77-9c55-d1e0f2a3b4c5';
@@ -209,7 +210,7 @@ test('credentials are only ever given to a host that is wanted ONBOARDED and not
     'ONBOARDED',
     'UNTRUSTED',
     'REGISTERED',
-  ) as fc.Arbitrary<Host['currentState']>;
+  ) as Arbitrary<Host['currentState']>;
   const someHost = fc
     .record({
       id: fc.constantFrom('host-1', 'host-2'),

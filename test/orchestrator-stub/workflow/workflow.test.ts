@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { announcePlan, planFor } from '../../../actions/disks/plan.ts';
 import { failureText } from '../../../agent/workflow/executor.ts';
@@ -18,9 +17,9 @@ import {
   type WorkflowDefinition,
   type WorkflowProgress,
 } from '../../../orchestrator-stub/workflow/workflow.ts';
-
 import { toErrorReport } from '../../../protocol/error.ts';
 import { disk } from '../../actions/disks/disk-fixture.ts';
+import fc from '../../seeds/fast-check.ts';
 
 const T0 = Date.parse('2026-11-16T03:00:00Z');
 const at = (seconds: number) => new Date(T0 + seconds * 1000);

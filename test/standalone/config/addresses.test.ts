@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   contains,
@@ -9,6 +8,7 @@ import {
   parseIp,
   parseNetwork,
 } from '../../../standalone/config/addresses.ts';
+import fc from '../../seeds/fast-check.ts';
 
 function network(text: string) {
   const parsed = parseNetwork(text);

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { formatIssue } from '../../../standalone/config/issue.ts';
 import { validateConfig } from '../../../standalone/config/validate.ts';
+import fc from '../../seeds/fast-check.ts';
 import { clusterConfig, findingsOf, validConfig } from './example.ts';
 
 describe('a config file', () => {

@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BlockThread } from '../../../../actions/image-writer/decoders/bz2/block-thread.ts';
 import { compilePlainMachine } from '../../../../actions/image-writer/decoders/bz2/machine.ts';
 import { BLOCK_MARK, type Mark, MarkFinder } from '../../../../actions/image-writer/decoders/bz2/marks.ts';
 import { startBlockThreads } from '../../../../actions/image-writer/decoders/bz2.ts';
+import fc from '../../../seeds/fast-check.ts';
 import { seededRandom } from '../test-image.ts';
 import { bzip2, type DecodeOptions, decode as decodeWith } from './decode-bz2.ts';
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
-import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { Crew } from '../../../../actions/image-writer/decoders/xz/crew.ts';
 import { leastWindow } from '../../../../actions/image-writer/decoders/xz/plan-threads.ts';
+import fc from '../../../seeds/fast-check.ts';
 import { seededRandom } from '../test-image.ts';
 import { decode as decodeWith, xz } from './decode-xz.ts';
 

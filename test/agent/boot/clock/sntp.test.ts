@@ -1,8 +1,8 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { askTime, decodeReply, encodeRequest } from '../../../../agent/boot/clock/sntp.ts';
+import fc from '../../../seeds/fast-check.ts';
 
 const NTP_EPOCH = 2_208_988_800;
 

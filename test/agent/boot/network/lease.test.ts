@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseLease } from '../../../../agent/boot/network/lease.ts';
+import fc from '../../../seeds/fast-check.ts';
 
 const environment = (variables: Record<string, string>) =>
   `${Object.entries(variables)

@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseNetwork } from '../../../../agent/boot/network/parse-network.ts';
 import { KindlingError } from '../../../../protocol/error.ts';
 import { parseKernelArguments } from '../../../../system/kernel-arguments.ts';
+import fc from '../../../seeds/fast-check.ts';
 
 const plan = (line: string) => parseNetwork(parseKernelArguments(line));
 const DHCP = { kind: 'dhcp' };

@@ -1,9 +1,9 @@
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseMemoryDevice } from '../../../../agent/identity/smbios/memory-device.ts';
 import { parseSystemInformation, swapUuid } from '../../../../agent/identity/smbios/system-information.ts';
 import { parseSmbiosTable } from '../../../../agent/identity/smbios/table.ts';
 import { parseSmbiosVersion } from '../../../../agent/identity/smbios/version.ts';
+import fc from '../../../seeds/fast-check.ts';
 import { buildTable, entryPoint, type StructureSpec } from './smbios-table.ts';
 
 const only = (spec: StructureSpec) => {

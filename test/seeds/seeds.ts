@@ -1,0 +1,44 @@
+import { randomInt } from 'node:crypto';
+import { relative } from 'node:path';
+import { onTestFailed } from 'vitest';
+import { seededRandom } from '../actions/image-writer/test-image.ts';
+
+/** How many times as much the seeded tests do: more than once in `npm run test:long`. */
+export const SCALE = Number(process.env['KINDLING_TEST_SCALE'] ?? 1);
+
+/** So many rounds in a usual run, more in a long one. */
+export const rounds = (usual: number): number => Math.ceil(usual * SCALE);
+
+/**
+ * The seed of the test that runs: the one that was asked for, or the usual one, or (without a usual one) a new one each
+ * time. Should the test fail, it is printed with the command that runs it again.
+ */
+export function testSeed(usual: number = randomInt(2 ** 31)): number {
+  const asked = process.env['KINDLING_TEST_SEED'];
+  const seed = asked === undefined ? usual : Number(asked);
+  onTestFailed(({ task }) => {
+    console.error(repeatHint({ seed, scale: SCALE, file: task.file.filepath, name: task.name }));
+  });
+  return seed;
+}
+
+/** Numbers from 0 up to 1, the same for the same seed. */
+export const testRandom = (usual: number): (() => number) => seededRandom(testSeed(usual));
+
+/** Whole numbers below the one that is asked for, the same for the same seed. */
+export function testIntegers(usual: number): (below: number) => number {
+  const random = testRandom(usual);
+  return (below) => Math.floor(random() * below);
+}
+
+/** What a person types to see the same failure again. */
+export function repeatHint(failed: { seed: number; scale: number; file: string; name: string }): string {
+  const { seed, scale, name } = failed;
+  const file = relative(process.cwd(), failed.file);
+  const isUnit = !/\.(integration|qemu)\.test\.ts$/.test(file);
+  const command = isUnit ? 'npm run test:unit --' : 'npm test --';
+  const scaled = scale === 1 ? '' : `KINDLING_TEST_SCALE=${scale} `;
+  // vitest takes the name as a regular expression
+  const pattern = name.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&').replaceAll("'", "'\\''");
+  return `The seed was ${seed}. Again with the same one:\n  KINDLING_TEST_SEED=${seed} ${scaled}${command} ${file} -t '${pattern}'`;
+}
