@@ -204,6 +204,12 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     onFailure,
   });
 
+  database.health.onChange((failure) => {
+    if (failure) return log.error({ code: failure.code, err: failure, hint: failure.hint }, failure.message);
+    log.info('the state folder takes changes again');
+    setImmediate(() => provisioning.catchUp());
+  });
+
   // 3 servers
   const isPlainOnly = options.port === false;
   const needsToken = (options.auth ?? (isPlainOnly ? 'none' : 'required')) === 'required';
@@ -219,6 +225,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     holdMs: options.holdMs ?? 60_000,
     origin: (authority) => `${isPlainOnly ? 'http' : 'https'}://${authority}`,
     onDefect: onFailure,
+    state: database.health,
   });
   const http = createSiteHttpServer({
     nodes,
@@ -242,6 +249,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     artifacts: [...(options.artifacts ?? []), join(stateFolder, 'tink-stack')],
     files: [...(options.files ?? []), join(stateFolder, 'files-edge-orch')],
     version: await programVersion(),
+    state: database.health,
     now,
     onFailure,
   });
@@ -254,7 +262,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     options.syslogPort === undefined
       ? undefined
       : await startSyslogServer(
-          { hosts, logs, bus, now },
+          { hosts, logs, bus, now, onFailure },
           { host: options.host ?? '::', port: options.syslogPort },
         );
   // `kindling build site --rotate tls` makes a new one while we run.

@@ -977,7 +977,7 @@ export const ERROR_CODES = {
     exit: 3,
     retryable: true,
     meaning: 'The disk of the orchestrator’s state folder fails.',
-    hint: 'Read the kernel’s log (dmesg) for that disk. The orchestrator goes on by itself once the disk does.',
+    hint: 'Read the kernel’s log (dmesg) for that disk. The orchestrator goes on by itself once the disk does; if its file system has to be mounted again, start it again after that.',
   },
   KND_STATE_LOCKED: {
     exit: 3,
@@ -989,7 +989,7 @@ export const ERROR_CODES = {
     exit: 3,
     retryable: true,
     meaning: 'The orchestrator’s state folder is read-only.',
-    hint: 'Mount its file system for writing again; dmesg says why the kernel made it read-only. The orchestrator goes on by itself.',
+    hint: 'Read in the kernel’s log (dmesg) why, and mount its file system for writing again. If that needs an unmount, start the orchestrator again after it.',
   },
   KND_STUB_LISTEN: {
     exit: 3,

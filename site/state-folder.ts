@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -38,10 +38,25 @@ export function lockStateFolder(path: string): Disposable {
   return { [Symbol.dispose]: () => lock.close() };
 }
 
-/** Writes a file of the owner's in one step: a crash leaves the old one or the new one, never half of it. */
+/**
+ * Writes a file of the owner's in one step: a crash leaves the old one or the new one, never half of it. When this returns the disk
+ * has it, because a CA or token key that a power cut took would shut out every node that trusts it.
+ */
 export function writePrivate(path: string, content: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const folder = dirname(path);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const temporary = `${path}.new`;
-  writeFileSync(temporary, content, { mode: 0o600 });
+  writeFileSync(temporary, content, { mode: 0o600, flush: true });
   renameSync(temporary, path);
+  syncFolder(folder);
+}
+
+/** The new name is on the disk only when its folder is. */
+function syncFolder(path: string): void {
+  const folder = openSync(path, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
 }

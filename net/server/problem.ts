@@ -17,11 +17,19 @@ const STATUS_OF: Partial<Record<ErrorCode, number>> = {
   KND_NODE_UNKNOWN: 404,
   KND_PROFILE_INVALID: 400,
   KND_PROFILE_UNKNOWN: 404,
+  KND_STATE_DAMAGED: 503,
+  KND_STATE_FULL: 503,
+  KND_STATE_IO: 503,
+  KND_STATE_LOCKED: 503,
+  KND_STATE_READ_ONLY: 503,
   KND_TEMPLATE_INVALID: 422,
   KND_TEMPLATE_UNKNOWN: 404,
   KND_WORKFLOW_STATE: 409,
   KND_WORKFLOW_UNKNOWN: 404,
 };
+
+/** When whoever met a state folder that takes no writes is to ask again. */
+const RETRY_AFTER_SECONDS = 5;
 
 /** Answers with application/problem+json (RFC 9457): our code, message and hint, and the facts. */
 export function sendProblem(response: ServerResponse, thrown: unknown): void {
@@ -46,6 +54,7 @@ export function sendProblem(response: ServerResponse, thrown: unknown): void {
   response.writeHead(status, {
     'content-type': 'application/problem+json',
     'cache-control': 'no-store',
+    ...(status === 503 ? { 'retry-after': String(RETRY_AFTER_SECONDS) } : {}),
     ...(status === 401 ? { 'www-authenticate': 'Bearer realm="kindling"' } : {}),
   });
   response.end(JSON.stringify(problem));

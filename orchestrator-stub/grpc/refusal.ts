@@ -1,5 +1,6 @@
 import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { KindlingError, toKindlingError } from '../../protocol/error.ts';
+import { isStateFailure } from '../store/state-failure.ts';
 
 /** What an answer other than OK consists of. */
 export interface Refusal {
@@ -12,14 +13,20 @@ export function refusal(code: status, details: string): ServiceError {
   return Object.assign(new Error(details), { code, details, metadata: new Metadata() });
 }
 
-/** The store failed, in the words of a server whose backend is away. INTERNAL: agents ask again. */
+/** The store failed, in the words of a server whose backend is away. INTERNAL or UNAVAILABLE: agents ask again. */
 export function backendFailure(
   what: string,
   thrown: unknown,
   onDefect: (thrown: unknown) => void,
 ): ServiceError {
   onDefect(thrown);
+  if (isStateFailure(thrown)) return unavailable(thrown, `${what}: `);
   return refusal(status.INTERNAL, `${what}: ${toKindlingError(thrown).message}`);
+}
+
+/** The state folder takes no writes: nothing was changed, and the caller is to ask again until it does. */
+function unavailable({ code, message }: KindlingError, prefix = ''): ServiceError {
+  return refusal(status.UNAVAILABLE, `${prefix}${code}: ${message}`);
 }
 
 /** Our named errors with the gRPC code that fits; whatever has no name is our defect: the log gets it, the caller a code. */
@@ -32,5 +39,6 @@ export function toRefusal(thrown: unknown, onDefect: (thrown: unknown) => void):
     if (thrown.code === 'KND_API_FORBIDDEN') return refusal(status.PERMISSION_DENIED, thrown.message);
   }
   onDefect(thrown);
+  if (isStateFailure(thrown)) return unavailable(thrown);
   return refusal(status.INTERNAL, 'Internal server error');
 }

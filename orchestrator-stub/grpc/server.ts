@@ -10,6 +10,7 @@ import type { TinkDialect } from '../../protocol/tink-dialect.ts';
 import type { AccessControl } from '../credentials/access.ts';
 import type { Onboarding } from '../nodes/onboarding.ts';
 import type { Enrollment } from '../provisioning/enrollment.ts';
+import type { StateHealth } from '../store/state-health.ts';
 import type { Workflows } from '../workflow/workflows.ts';
 import { addHealthService } from './health-service.ts';
 import { addOnboardingServices } from './onboarding-service.ts';
@@ -23,6 +24,8 @@ export interface GrpcServerParts {
   /** Undefined when the site asks for no tokens. */
   access: AccessControl | undefined;
   projectId: string;
+  /** Whether the state folder takes writes. */
+  state: StateHealth;
   dialects: readonly TinkDialect[];
   holdMs: number;
   isStrict: boolean;
@@ -58,7 +61,7 @@ export function createGrpcServer(parts: GrpcServerParts): GrpcServer {
     access && ((metadata: Metadata) => access.identify(metadata.get('authorization')[0]?.toString()));
   addOnboardingServices(server, { ...parts, identify });
   addWorkflowService(server, { ...parts, identify, stopping: stopping.signal });
-  addHealthService(server, SERVICES, stopping.signal);
+  addHealthService(server, SERVICES, parts.state, stopping.signal);
   const tinkFiles = [
     ...(parts.dialects.includes('tink-legacy') ? [file_tink_legacy] : []),
     ...(parts.dialects.includes('tink-current') ? [file_tink_current] : []),

@@ -1,16 +1,26 @@
 import { sendJson } from '../../net/server/http-server.ts';
 import type { ApiRoute, RawRoute } from '../../net/server/route.ts';
+import type { StateHealth } from '../store/state-health.ts';
 import { openApiDocument } from './openapi.ts';
 
-/** Small things around the API: whether we live, who signs our certificates, what the API is. */
-export function plainRoutes(api: readonly ApiRoute[], ca: () => string, version: string): RawRoute[] {
+/** Small things around the API: whether we can work, who signs our certificates, what the API is. */
+export function plainRoutes(
+  api: readonly ApiRoute[],
+  ca: () => string,
+  version: string,
+  state: StateHealth,
+): RawRoute[] {
   const document = openApiDocument(api, version);
   return [
     {
       method: 'GET',
       path: '/healthz',
       access: 'anyone',
-      answer: ({ response }) => sendJson(response, 200, { status: 'ok', version }),
+      answer: ({ response }) => {
+        const failure = state.check();
+        if (failure) throw failure;
+        sendJson(response, 200, { status: 'ok', version });
+      },
     },
     {
       method: 'GET',

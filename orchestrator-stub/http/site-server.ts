@@ -5,6 +5,7 @@ import { staticRoute } from '../../net/server/static-files.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { AccessControl } from '../credentials/access.ts';
 import type { EventBus } from '../events/bus.ts';
+import type { StateHealth } from '../store/state-health.ts';
 import { type ApiParts, apiRoutes } from './api/routes.ts';
 import { eventRoute } from './events.ts';
 import { type KeycloakParts, keycloakRoutes } from './keycloak.ts';
@@ -20,6 +21,7 @@ export type SiteServerParts = ApiParts &
     artifacts: string[];
     files: string[];
     version: string;
+    state: StateHealth;
     onFailure: (thrown: unknown, request: IncomingMessage) => void;
   };
 
@@ -40,7 +42,7 @@ export function siteRoutes(parts: SiteServerParts): { api: ApiRoute[]; raw: RawR
     ((authorization: string | undefined) =>
       authorization ? access.identify(authorization) : Promise.resolve(undefined));
   const raw = [
-    ...plainRoutes(api, parts.ca, parts.version),
+    ...plainRoutes(api, parts.ca, parts.version, parts.state),
     ...keycloakRoutes(parts),
     eventRoute(bus),
     logIntakeRoute({ hosts, logs, bus, caller, now }),

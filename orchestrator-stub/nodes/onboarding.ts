@@ -3,6 +3,7 @@ import type { Credentials, NodeClient } from '../credentials/credentials.ts';
 import type { SiteSettings } from '../settings/site-settings.ts';
 import type { Database } from '../store/database.ts';
 import { resourceId } from '../store/identifiers.ts';
+import { isStateFailure } from '../store/state-failure.ts';
 import { type Host, normalizeMac, normalizeUuid, status, swapUuidFields } from './host.ts';
 import type { HostTable } from './host-table.ts';
 import { awaitsFirstBoot, type Instance } from './instance.ts';
@@ -109,6 +110,8 @@ export class Onboarding {
         now(),
       );
     } catch (thrown) {
+      // The agent is told to wait, as with every other call (grpc/refusal.ts).
+      if (isStateFailure(thrown) && !isStrict) throw thrown;
       // EMF says so inside the stream when its inventory cannot be read; a failure to write ends the RPC.
       onFailure(thrown);
       return {

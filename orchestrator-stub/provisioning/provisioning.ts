@@ -66,10 +66,14 @@ export class Provisioning {
 
   /** Advances the hosts whose next step was lost: we were killed between two steps, or the state folder took no writes. */
   catchUp(): void {
-    const { hosts } = this.#options;
-    for (const { id, currentState } of hosts.list()) {
-      const instance = hosts.instance(id);
-      if (currentState === 'ONBOARDED' && (!instance || needsProvisioning(instance))) this.advance(id);
+    const { hosts, onFailure } = this.#options;
+    try {
+      for (const { id, currentState } of hosts.list()) {
+        const instance = hosts.instance(id);
+        if (currentState === 'ONBOARDED' && (!instance || needsProvisioning(instance))) this.advance(id);
+      }
+    } catch (thrown) {
+      onFailure(thrown);
     }
   }
 

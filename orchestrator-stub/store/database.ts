@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { type KindlingError, toKindlingError } from '../../protocol/error.ts';
 import { migrate } from './migrations.ts';
-import { lookAtFolder, toStateFailure } from './state-failure.ts';
+import { lackOfRoom, toStateFailure } from './state-failure.ts';
 import { StateHealth } from './state-health.ts';
 
 /**
@@ -130,9 +130,9 @@ export class Database {
 
   /** Writes the same number into the header again: the smallest change that goes the way of every other. */
   #probe(): KindlingError | undefined {
-    const failure = lookAtFolder(this.#folder);
-    if (failure || this.isInTransaction) return failure;
     try {
+      const failure = lackOfRoom(this.#folder);
+      if (failure || this.isInTransaction) return failure;
       const version = this.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0;
       this.transaction(() => this.#connection.exec(`PRAGMA user_version = ${version}`));
       return undefined;

@@ -1,4 +1,5 @@
-import { accessSync, constants, statfsSync } from 'node:fs';
+import { statfsSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
 
 /** Primary result codes of SQLite, https://sqlite.org/rescode.html; the extended ones have more in their upper bytes. */
@@ -14,6 +15,7 @@ const SQLITE = {
 } as const;
 /** With less than this a state folder counts as full: the next change but one would fail. */
 const LEAST_FREE_BYTES = 1024 * 1024;
+const PROBE_FILE = 'is-writable';
 
 /** What SQLite threw, by its own name and with what to do next; undefined if the state folder is not to blame. */
 export function toStateFailure(thrown: unknown, folder: string): KindlingError | undefined {
@@ -26,17 +28,20 @@ export function toStateFailure(thrown: unknown, folder: string): KindlingError |
       return new KindlingError('KND_STATE_LOCKED', 'another program has locked the database', {
         cause: thrown,
       });
-    // SQLite says "I/O error" or "unable to open" of a full or read-only disk too, where it could not grow one of its own files.
     case SQLITE.READONLY:
     case SQLITE.IOERR:
     case SQLITE.CANTOPEN:
       return (
-        lookAtFolder(folder, thrown) ??
+        tryFolder(folder, thrown) ??
         new KindlingError('KND_STATE_IO', 'the disk of the state folder fails', { cause: thrown })
       );
+    // A disk that is gone gives zeros for what was there.
     case SQLITE.CORRUPT:
     case SQLITE.NOTADB:
-      return new KindlingError('KND_STATE_DAMAGED', 'the database is damaged', { cause: thrown });
+      return (
+        tryFolder(folder, thrown) ??
+        new KindlingError('KND_STATE_DAMAGED', 'the database is damaged', { cause: thrown })
+      );
     default:
       return undefined;
   }
@@ -47,18 +52,33 @@ export function isStateFailure(thrown: unknown): thrown is KindlingError {
   return thrown instanceof KindlingError && thrown.code.startsWith('KND_STATE_');
 }
 
-/** What is wrong with the folder now, by looking at it. */
-export function lookAtFolder(folder: string, cause?: unknown): KindlingError | undefined {
+/** Says that there is hardly any room, before a change fails. */
+export function lackOfRoom(folder: string): KindlingError | undefined {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize < LEAST_FREE_BYTES ? full(undefined) : undefined;
+}
+
+/**
+ * What is wrong with the folder, by making a file in it: SQLite says "I/O error" of a read-only disk too, and access(2) says
+ * "writable" of a file system that the kernel has made read-only after an error (ext4 since Linux 6.12).
+ */
+function tryFolder(folder: string, cause: unknown): KindlingError | undefined {
+  const path = join(folder, PROBE_FILE);
   try {
-    accessSync(folder, constants.W_OK);
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize < LEAST_FREE_BYTES ? full(cause) : undefined;
+    writeFileSync(path, '');
+    unlinkSync(path);
+    return lackOfRoom(folder);
   } catch (thrown) {
-    const { code } = thrown as NodeJS.ErrnoException;
-    const isReadOnly = code === 'EROFS' || code === 'EACCES';
-    return isReadOnly
-      ? new KindlingError('KND_STATE_READ_ONLY', 'the state folder is read-only', { cause: cause ?? thrown })
-      : new KindlingError('KND_STATE_IO', 'the state folder cannot be read', { cause: cause ?? thrown });
+    switch ((thrown as NodeJS.ErrnoException).code) {
+      case 'ENOSPC':
+      case 'EDQUOT':
+        return full(cause);
+      case 'EROFS':
+      case 'EACCES':
+        return new KindlingError('KND_STATE_READ_ONLY', 'the state folder is read-only', { cause });
+      default:
+        return new KindlingError('KND_STATE_IO', 'the disk of the state folder fails', { cause });
+    }
   }
 }
 

@@ -8,7 +8,7 @@ const PROBE_MS = 1000;
 /** Whether the state folder takes writes. Once it does not, it is tried again until it does: no one has to come and restart us. */
 export class StateHealth {
   readonly #probe: () => KindlingError | undefined;
-  readonly #listeners: Listener[] = [];
+  readonly #listeners = new Set<Listener>();
   #failure: KindlingError | undefined;
   #timer: NodeJS.Timeout | undefined;
   #probedAt = 0;
@@ -23,9 +23,10 @@ export class StateHealth {
     return this.#failure;
   }
 
-  /** Called with each new failure, and with undefined when it is over. */
-  onChange(listener: Listener): void {
-    this.#listeners.push(listener);
+  /** Calls `listener` with each new failure, and with undefined when it is over. Returns the way to stop. */
+  onChange(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   failed(failure: KindlingError): void {

@@ -11,6 +11,7 @@ export interface SyslogParts {
   logs: LogTable;
   bus: EventBus;
   now: () => Date;
+  onFailure: (thrown: unknown) => void;
 }
 
 const LEVELS = ['fatal', 'fatal', 'fatal', 'error', 'warn', 'info', 'info', 'debug'];
@@ -31,6 +32,13 @@ export async function startSyslogServer(
   const senders = new Map<string, { hostId: string | undefined; at: number }>();
   let received = 0;
   socket.on('message', (datagram, { address: from }) => {
+    try {
+      take(datagram, from);
+    } catch (thrown) {
+      parts.onFailure(thrown); // a state folder that takes no writes: the line is lost, as with UDP any may be
+    }
+  });
+  const take = (datagram: Buffer, from: string) => {
     const now = parts.now();
     const message = parseSyslog(datagram, now);
     const hostId = message && (senderOf(from.replace(/^::ffff:/, '')) ?? namedHost(message));
@@ -42,7 +50,7 @@ export async function startSyslogServer(
       KEPT_LINES[parts.hosts.byId(hostId)?.isRegistered ? 'registered' : 'unregistered'],
     );
     if (fresh.length > 0) parts.bus.publish({ type: 'log', nodeId: hostId, lines: fresh });
-  });
+  };
   socket.bind(address.port, address.host);
   await once(socket, 'listening').catch((cause: unknown) => {
     throw new KindlingError(

@@ -46,11 +46,12 @@ export class RunningStub implements AsyncDisposable {
     return new RunningStub(folder, options, await startStub(settings(folder, options)));
   }
 
-  /** Stops the stub and starts it again on the same state and port. */
-  async restart(changes: Partial<StubOptions> = {}): Promise<void> {
+  /** Stops the stub and starts it again on the same state and port; `meanwhile` happens in between. */
+  async restart(changes: Partial<StubOptions> = {}, meanwhile?: () => Promise<void>): Promise<void> {
     const port = Number(new URL(this.stub.urls.http).port);
     this.#closeClients();
     await this.stub.close();
+    await meanwhile?.();
     const isSecure = this.stub.urls.http.startsWith('https');
     const ports = isSecure ? { port } : { plainPort: port };
     this.stub = await startStub({ ...settings(this.folder, this.#options), ...ports, ...changes });

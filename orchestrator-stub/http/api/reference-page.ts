@@ -44,7 +44,10 @@ const OTHER_ADDRESSES = [
   ['`GET /token`', 'the release token (`anonymous`)'],
   ['`POST /v1/logs`', 'OTLP/HTTP logs, JSON or protobuf, gzip allowed'],
   ['`GET /tink-stack/…`, `GET /files-edge-orch/…`', 'files, with ranges, ETag and 304'],
-  ['`GET /healthz`, `GET /site-ca.crt`', 'whether it lives; the site’s CA'],
+  [
+    '`GET /healthz`, `GET /site-ca.crt`',
+    'whether it can work (503 with the reason while its state folder fails); the site’s CA',
+  ],
   ['gRPC on the same port', 'both onboarding services, `proto.WorkflowService`, health, reflection'],
 ];
 

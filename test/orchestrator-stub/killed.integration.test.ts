@@ -1,0 +1,175 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Client, credentials } from '@grpc/grpc-js';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { State, WorkflowService } from '../../protocol/generated/tink-legacy_pb.js';
+import { callUnary } from '../../protocol/grpc-service.ts';
+
+const MAIN = new URL('../../cli/main.ts', import.meta.url).pathname;
+const AGENTS = 4;
+const ACTIONS = 60;
+const KILLS = 6;
+/** Another seed, to run one failure again: KINDLING_TEST_SEED=… */
+const SEED = Number(process.env['KINDLING_TEST_SEED'] ?? 20_261_117);
+
+const TEMPLATE = `version: "0.1"
+name: many
+global_timeout: 6000
+tasks:
+  - name: work
+    worker: "{{ .device_1 }}"
+    actions:
+${Array.from({ length: ACTIONS }, (_, index) => `      - {name: action-${index}, image: example.org/a/b:1, timeout: 600}`).join('\n')}
+`;
+
+let folder: string;
+let server: RealServer;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'kindling-killed-'));
+  server = await RealServer.start(folder, 0);
+});
+afterEach(async () => {
+  await server.kill();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test(`a server that is killed at any write has everything it acknowledged (seed ${SEED})`, async () => {
+  const random = seeded(SEED);
+  await server.api('PUT', '/api/v1/templates/many', { text: TEMPLATE });
+  const agents: ReportingAgent[] = [];
+  for (let index = 0; index < AGENTS; index++) {
+    const mac = `52:54:00:00:00:0${index}`;
+    await server.api('POST', '/api/v1/nodes', { mac });
+    const { id } = (await server.api('POST', '/api/v1/workflows', { node: mac, template: 'many' })) as {
+      id: string;
+    };
+    agents.push({ workflowId: id, acknowledged: 0 });
+  }
+  for (let kill = 1; kill <= KILLS; kill++) {
+    // Somewhere in the next reports, and at any instant of one: four are under way at a time.
+    const after = 1 + Math.floor(random() * 12);
+    await reportUntilKilled(agents, after, random() * 3);
+    server = await RealServer.start(folder, server.port);
+    for (const { workflowId, acknowledged } of agents) {
+      const { actions } = (await server.api('GET', `/api/v1/workflows/${workflowId}`)) as {
+        actions: { state: string }[];
+      };
+      const stored = actions.findIndex(({ state }) => state !== 'SUCCESS');
+      expect(stored, `kill ${kill}: ${workflowId}`).toBeGreaterThanOrEqual(acknowledged);
+      // The one that was under way may be there too: the agent reports it again, and that is fine.
+      expect(stored).toBeLessThanOrEqual(acknowledged + 1);
+    }
+  }
+  expect(agents.every(({ acknowledged }) => acknowledged > 0)).toBe(true);
+});
+
+interface ReportingAgent {
+  workflowId: string;
+  /** How many of its actions the server said it knows to have succeeded. */
+  acknowledged: number;
+}
+
+/** Every agent reports one action after the other; after so many acknowledgments and a moment the server is killed. */
+async function reportUntilKilled(
+  agents: ReportingAgent[],
+  acknowledgments: number,
+  momentMs: number,
+): Promise<void> {
+  let left = acknowledgments;
+  let killed: Promise<void> | undefined;
+  const client = new Client(`127.0.0.1:${server.port}`, credentials.createInsecure());
+  await Promise.all(
+    agents.map(async (agent) => {
+      for (;;) {
+        try {
+          await callUnary(client, WorkflowService.method.reportActionStatus, {
+            workflowId: agent.workflowId,
+            taskName: 'work',
+            actionName: `action-${agent.acknowledged}`,
+            actionStatus: State.SUCCESS,
+          });
+        } catch {
+          return; // the server is gone
+        }
+        agent.acknowledged++;
+        left--;
+        if (left === 0) killed = server.killAfter(momentMs);
+      }
+    }),
+  );
+  client.close();
+  await killed;
+}
+
+/** `kindling serve` as a process of its own. */
+class RealServer {
+  readonly port: number;
+  readonly #child: ChildProcess;
+
+  private constructor(child: ChildProcess, port: number) {
+    this.#child = child;
+    this.port = port;
+  }
+
+  static async start(folder: string, port: number): Promise<RealServer> {
+    const address = ['--plain', '--host', '127.0.0.1', '--plain-port', String(port)];
+    const child = spawn(
+      process.execPath,
+      [
+        '--disable-warning=ExperimentalWarning',
+        MAIN,
+        'serve',
+        '--state',
+        folder,
+        ...address,
+        '--log',
+        'error',
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    for await (const line of createInterface({ input: child.stdout })) {
+      const given = /serves http:\/\/127\.0\.0\.1:(\d+)/.exec(line)?.[1];
+      if (given !== undefined) return new RealServer(child, Number(given));
+    }
+    throw new Error('kindling serve ended before it served');
+  }
+
+  async api(method: string, path: string, json?: unknown): Promise<unknown> {
+    const response = await fetch(`http://127.0.0.1:${this.port}${path}`, {
+      method,
+      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+    });
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    return response.json();
+  }
+
+  /** After less than a few milliseconds, without giving the loop a rest that would always fall between two reports. */
+  async killAfter(ms: number): Promise<void> {
+    const until = performance.now() + ms;
+    while (performance.now() < until) await Promise.resolve();
+    await this.kill();
+  }
+
+  async kill(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const gone = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await gone;
+  }
+}
+
+/** Mulberry32. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
