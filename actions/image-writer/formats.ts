@@ -17,7 +17,7 @@ const MAGIC: readonly { format: ImageFormat; offset: number; bytes: readonly num
 const isSkippableZstdFrame = (head: Buffer) =>
   head.length >= 4 && (head.readUInt32LE(0) & 0xfffffff0) >>> 0 === 0x184d2a50;
 
-/** Recognises an image by its first bytes, never by its name or content type. What has no magic is raw. */
+/** Recognizes an image by its first bytes, never by its name or content type. What has no magic is raw. */
 export function sniffFormat(head: Buffer): ImageFormat {
   for (const { format, offset, bytes } of MAGIC) {
     if (head.length >= offset + bytes.length && bytes.every((byte, i) => head[offset + i] === byte)) {

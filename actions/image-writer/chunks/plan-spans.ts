@@ -3,7 +3,7 @@ import { score } from './neighbours/rank.ts';
 
 /** So many chunks are fetched in one request: large enough that a round trip does not show. */
 const SPAN_CHUNKS = 16;
-/** Of what is left, each worker takes half of its share at most: towards the end the spans get short, and all end together. */
+/** Of what is left, each worker takes half of its share at most: toward the end the spans get short, and all end together. */
 const SHARES = 2;
 
 /**

@@ -72,7 +72,7 @@ describe.concurrent.each(FORMATS)('a %s image', (format) => {
   const file = fileOf(format);
   const half = Math.floor(file.length / 2);
 
-  test('is recognised by its bytes and written bit for bit over old data', async () => {
+  test('is recognized by its bytes and written bit for bit over old data', async () => {
     const { result, disk, error } = await write(
       { bytes: file },
       { expected: { sha256: sha256(file), length: file.length }, readBack: 'all' },

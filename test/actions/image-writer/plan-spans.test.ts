@@ -25,7 +25,7 @@ function plan(chunks: string, workers: number): string[] {
   return Array.from({ length: bounds.length / 2 }, (_, i) => text.slice(bounds[i * 2], bounds[i * 2 + 1]));
 }
 
-it('asks for many chunks at once, and for fewer towards the end, so that no worker is left with a long rest', () => {
+it('asks for many chunks at once, and for fewer toward the end, so that no worker is left with a long rest', () => {
   const lengths = plan('d'.repeat(100), 2).map(({ length }) => length);
   expect(lengths.slice(0, 3)).toEqual([16, 16, 16]);
   expect(lengths.slice(-4)).toEqual([1, 1, 1, 1]);

@@ -23,7 +23,7 @@ interface Directions {
 }
 
 /** The address by which this node reaches the orchestrator: the one its neighbours can reach, behind a NAT too. */
-export async function addressTowards(url: URL): Promise<string> {
+export async function addressToward(url: URL): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const socket = connect(
     { host: bare(url.hostname), port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80) },

@@ -4,7 +4,7 @@ import { waitFor } from '../../../../system/wait.ts';
 import type { NeighbourOptions } from '../../interface.ts';
 import type { Target } from '../../target/target.ts';
 import type { ChunkTable } from '../chunk-table.ts';
-import { addressTowards, NeighbourDirectory } from './neighbour-directory.ts';
+import { addressToward, NeighbourDirectory } from './neighbour-directory.ts';
 import { NeighbourList } from './neighbour-list.ts';
 import { NeighbourServer, type Withheld } from './neighbour-server.ts';
 import type { NeighbourSettings } from './neighbour-source.ts';
@@ -85,7 +85,7 @@ export class Neighbourhood {
 
   /** The place is known by where the orchestrator is, then served, and only then announced. */
   async #join(directoryUrl: string, wantedPort: number): Promise<void> {
-    const address = await addressTowards(new URL(directoryUrl));
+    const address = await addressToward(new URL(directoryUrl));
     const port = await this.#server.listen(address, wantedPort);
     this.#ownUrl = `http://${isIPv6(address) ? `[${address}]` : address}:${port}`;
     const directory = new NeighbourDirectory(directoryUrl, this.#ca, this.#list, this.#log);

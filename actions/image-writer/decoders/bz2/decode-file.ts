@@ -4,7 +4,7 @@ import type { RingReader } from '../../stream/ring.ts';
 import { putOutBytes } from '../put-out-bytes.ts';
 import { BlockQueue, type TakenBlock } from './block-queue.ts';
 import type { BlockThread } from './block-thread.ts';
-import { NEEDS_MORE, OK, RANDOMISED } from './layout.ts';
+import { NEEDS_MORE, OK, RANDOMIZED } from './layout.ts';
 import { BLOCK_MARK, END_MARK, MARK_BITS, MarkFinder } from './marks.ts';
 import { Window } from './window.ts';
 
@@ -89,7 +89,7 @@ function hasAnotherMember(at: number, file: Window): boolean {
 
 function checkStatus({ status }: TakenBlock, file: Window): void {
   if (status === OK) return;
-  if (status === RANDOMISED) {
+  if (status === RANDOMIZED) {
     throw new KindlingError('KND_IMAGE_UNSUPPORTED', 'the image was compressed by a bzip2 before 0.9.5', {
       hint: 'Compress it again with a bzip2 of this century.',
     });

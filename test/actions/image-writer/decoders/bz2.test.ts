@@ -254,7 +254,7 @@ describe('a bz2 file that is', () => {
     }
   });
 
-  test('randomised, as before bzip2 0.9.5, is not supported', async () => {
+  test('randomized, as before bzip2 0.9.5, is not supported', async () => {
     const old = Buffer.from(file);
     old[14] = (old[14] ?? 0) | 0x80; // behind the header, the mark and the CRC
     await expect(decode(old)).rejects.toMatchObject({ code: 'KND_IMAGE_UNSUPPORTED' });

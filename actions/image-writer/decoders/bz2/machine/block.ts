@@ -8,7 +8,7 @@ import {
   INPUT_STRIDE,
   LIST,
   OK,
-  RANDOMISED,
+  RANDOMIZED,
   SELECTORS,
   SLOT_WORDS,
   SLOT_WORDS_BYTES,
@@ -38,7 +38,7 @@ export function decodeBlock(slot: u32): i32 {
   take(MARK_BITS / 2);
   take(MARK_BITS / 2);
   store<u32>(words, take(32), BLOCK_CRC);
-  if (take(1)) return judge(RANDOMISED);
+  if (take(1)) return judge(RANDOMIZED);
   const firstRow = take(24);
   let status = readList();
   if (status === OK) status = readSelectors();

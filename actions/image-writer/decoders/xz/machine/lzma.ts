@@ -57,7 +57,7 @@ export function resetState(): void {
  * Decodes one chunk of LZMA2, which ends exactly where its input and its output end. Bytes from `oldest` on may be referred to.
  *
  * The range coder is one long chain, each bit waits for the one before it. So `range` and `code` must be locals of one function, and
- * its step stands here many times: whenever the range is small it is normalised, split at the bound, and the probability is adapted.
+ * its step stands here many times: whenever the range is small it is normalized, split at the bound, and the probability is adapted.
  * Where the bit decides what comes next there is a branch. In the trees there is none: the probabilities behind a zero and
  * behind a one are both loaded before the bit is known, as two loads (one of 32 bits would wait for the stores of 16), and one is selected.
  */
