@@ -1,7 +1,8 @@
-import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import type { Command } from 'commander';
+import { type EventStreamOptions, readEvents } from '../net/event-stream.ts';
+import { fetchText, type HttpNetwork } from '../net/http.ts';
 import { type ErrorReport, KindlingError } from '../protocol/error.ts';
 import { fromReport } from '../protocol/error-report.ts';
 import { defaultStateFolder } from '../site/state-folder.ts';
@@ -30,10 +31,12 @@ function checkFormat(value: string): string {
   return value;
 }
 
+const STALL_MS = 60_000;
+
 /** How to reach the orchestrator: flags, then environment, then what `kindling serve` left in its state folder. */
 export class ServerConnection {
   readonly #url: URL;
-  readonly #ca: string | undefined;
+  readonly #network: HttpNetwork;
   readonly #token: string | undefined;
 
   constructor({ server, state }: ConnectionOptions, environment: NodeJS.ProcessEnv = process.env) {
@@ -41,67 +44,40 @@ export class ServerConnection {
     const text = server ?? environment['KINDLING_SERVER'] ?? kept ?? 'https://localhost:8443';
     if (!URL.canParse(text)) throw new KindlingError('KND_USAGE', `${text} is not a URL`);
     this.#url = new URL(text);
-    this.#ca = readIfThere(environment['KINDLING_CA'] ?? join(state, 'site-ca.crt'));
+    const ca = readIfThere(environment['KINDLING_CA'] ?? join(state, 'site-ca.crt'));
+    // Without proxies: the orchestrator is in the operator's own network, and often on this machine.
+    this.#network = ca === undefined ? {} : { trust: createSecureContext({ ca }) };
     this.#token = environment['KINDLING_TOKEN'] ?? readIfThere(join(state, 'operator-token'))?.trim();
   }
 
   async call<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const response = await this.#send(method, path, body);
-    const chunks: Buffer[] = [];
-    for await (const chunk of response) chunks.push(chunk as Buffer);
-    const text = Buffer.concat(chunks).toString('utf8');
-    if ((response.statusCode ?? 500) >= 400) throw problemOf(text, response.statusCode ?? 500, path);
+    const { status, body: text } = await fetchText(this.#network, new URL(path, this.#url), {
+      method,
+      headers: { ...this.#login, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      stallMs: STALL_MS,
+      code: 'KND_STUB_UNREACHABLE',
+    });
+    if (status >= 400) throw problemOf(text, status, path);
     return (text ? JSON.parse(text) : undefined) as T;
   }
 
-  /** Server-sent events until the connection ends. */
-  async *events(path: string, signal?: AbortSignal): AsyncGenerator<{ type: string; data: unknown }> {
-    const response = await this.#send('GET', path, undefined, signal);
-    if (response.statusCode !== 200) throw problemOf('', response.statusCode ?? 500, path);
-    let buffer = '';
-    response.setEncoding('utf8');
-    try {
-      for await (const chunk of response) {
-        buffer += chunk as string;
-        const blocks = buffer.split('\n\n');
-        buffer = blocks.pop() ?? '';
-        for (const block of blocks) {
-          const type = /^event: (.*)$/m.exec(block)?.[1];
-          const data = /^data: (.*)$/m.exec(block)?.[1];
-          if (type && data) yield { type, data: JSON.parse(data) as unknown };
-        }
-      }
-    } catch (thrown) {
-      if (!signal?.aborted) throw this.#unreachable(thrown);
-    }
+  /** Server-sent events until the signal; a server that goes away is waited for, and goes on where it was. */
+  async *events(
+    path: string,
+    options: Pick<EventStreamOptions, 'signal' | 'onOpen' | 'onLost'> = {},
+  ): AsyncGenerator<{ type: string; data: unknown }> {
+    const events = readEvents(this.#network, new URL(path, this.#url), {
+      ...options,
+      headers: this.#login,
+      code: 'KND_STUB_UNREACHABLE',
+      refusal: (status, text) => problemOf(text, status, path),
+    });
+    for await (const { type, data } of events) yield { type, data: JSON.parse(data) as unknown };
   }
 
-  #send(method: string, path: string, body: unknown, signal?: AbortSignal): Promise<IncomingMessage> {
-    const text = body === undefined ? undefined : JSON.stringify(body);
-    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    const send = this.#url.protocol === 'https:' ? httpsRequest : httpRequest;
-    const request = send(
-      new URL(path, this.#url),
-      {
-        method,
-        ...(this.#ca ? { ca: this.#ca } : {}),
-        ...(signal ? { signal } : {}),
-        headers: {
-          ...(this.#token ? { authorization: `Bearer ${this.#token}` } : {}),
-          ...(text === undefined
-            ? {}
-            : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
-        },
-      },
-      resolve,
-    );
-    request.on('error', (cause) => reject(this.#unreachable(cause)));
-    request.end(text);
-    return promise;
-  }
-
-  #unreachable(cause: unknown): KindlingError {
-    return new KindlingError('KND_STUB_UNREACHABLE', `${this.#url.origin} does not answer`, { cause });
+  get #login(): Record<string, string> {
+    return this.#token ? { authorization: `Bearer ${this.#token}` } : {};
   }
 }
 

@@ -24,8 +24,8 @@ export function proxyFor(url: URL, settings: ProxySettings): URL | undefined {
   throw new KindlingError('KND_USAGE', `the proxy for ${url.host} is neither an http nor an https address`);
 }
 
-/** The site's proxies, as the agent passes them on to its actions: small letters, as the programs that actions start read them. */
+/** The proxies of the environment. The agent passes the site's on to its actions so, in small letters, because not every program reads the large ones. */
 export function proxiesOfEnvironment(environment: NodeJS.ProcessEnv = process.env): ProxySettings {
-  const { http_proxy: httpProxy, https_proxy: httpsProxy, no_proxy: noProxy } = environment;
-  return { httpProxy, httpsProxy, noProxy };
+  const either = (name: string) => environment[name] ?? environment[name.toUpperCase()];
+  return { httpProxy: either('http_proxy'), httpsProxy: either('https_proxy'), noProxy: either('no_proxy') };
 }

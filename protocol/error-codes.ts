@@ -195,6 +195,13 @@ export const ERROR_CODES = {
     meaning: 'The target disk has no EFI system partition, so UEFI firmware cannot boot it.',
     hint: 'Write an image that has one, or boot the machine by BIOS.',
   },
+  KND_DOWNLOAD: {
+    exit: 1,
+    retryable: true,
+    meaning:
+      'Something that an action needs could not be downloaded: its server cannot be reached, answers with an error, or breaks off.',
+    hint: 'Check the address that the message names, that its server runs, and the proxy of the site (http_proxy, https_proxy, no_proxy).',
+  },
   KND_ESCROW_FAILED: {
     exit: 1,
     retryable: true,

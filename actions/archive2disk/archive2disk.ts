@@ -4,17 +4,20 @@ import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { openResponse } from '../../net/http.ts';
 import { redact } from '../../net/redact.ts';
+import { siteNetwork } from '../../net/site-network.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { type ActionContext, defineAction } from '../contract/action.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import type { LedgerEntry } from '../process/resources/ledger.ts';
-import { httpGet } from '../registry/http-get.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
 import { decompressed } from '../unpack/decompress.ts';
 import { unpackTar } from '../unpack/unpack-tar.ts';
+
+const SILENCE_MS = 60_000;
 
 export const archive2disk = defineAction({
   name: 'archive2disk',
@@ -111,33 +114,29 @@ export async function downloadArchive(
   const late = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([context.signal, late]);
   try {
-    const response = await httpGet(url, {
+    const response = await openResponse(siteNetwork(ca), url, {
       signal,
-      ca: ca === undefined || ca.includes('-----BEGIN') ? ca : Buffer.from(ca, 'base64').toString(),
+      stallMs: SILENCE_MS,
+      followsRedirects: true,
+      code: 'KND_DOWNLOAD',
     });
-    if (response.statusCode !== 200) {
-      response.resume();
-      throw broken(`${url.host} answered ${response.statusCode} for ${url.pathname}`);
+    if (response.status !== 200) {
+      response.discard();
+      throw broken(`${redact(url.href)} answered ${response.status}`);
     }
     context.emit({ type: 'progress', stage: 'downloading the archive', percent: 0 });
-    await pipeline(response, createWriteStream(file), { signal });
+    await pipeline(response.pieces(), createWriteStream(file), { signal });
   } catch (cause) {
     context.signal.throwIfAborted();
-    if (late.aborted)
-      throw broken(
-        `the download of ${url.pathname} took longer than ${timeoutMs / 60_000} min (HTTP_CLIENT_TIMEOUT_MINUTES)`,
-      );
-    if (cause instanceof KindlingError || isOfDisk(cause)) throw cause;
-    throw broken(`the download of ${url.pathname} was cut off`, cause);
+    if (!late.aborted) throw cause;
+    throw broken(
+      `the download of ${url.pathname} took longer than ${timeoutMs / 60_000} min (HTTP_CLIENT_TIMEOUT_MINUTES)`,
+    );
   }
 }
 
-/** What a full or failing disk says is not the server's doing. */
-const isOfDisk = (cause: unknown) =>
-  cause instanceof Error && 'syscall' in cause && /^(open|write|close|fsync)$/.test(String(cause.syscall));
-
-function broken(message: string, cause?: unknown): KindlingError {
-  return new KindlingError('KND_ARCHIVE_INVALID', message, { cause, retryable: true });
+function broken(message: string): KindlingError {
+  return new KindlingError('KND_DOWNLOAD', message);
 }
 
 async function checkArchive(file: string, checksum: string, context: ActionContext): Promise<void> {

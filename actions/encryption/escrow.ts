@@ -46,15 +46,14 @@ export async function escrowRecoveryKey(
   disk: DiskIdentity,
   signal: AbortSignal,
 ): Promise<void> {
-  const { KINDLING_ESCROW_URL: url, TLS_CA_CERT: pem } = request;
+  const { KINDLING_ESCROW_URL: url, TLS_CA_CERT: ca } = request;
   if (url === undefined) return;
-  const ca = pem === undefined || pem.includes('-----BEGIN') ? pem : Buffer.from(pem, 'base64').toString();
   const body = { keyId, recoveryKey, disk };
   let last = '';
   await waitFor(
     async () => {
       const answer = await sendJson(new URL(url), { method: 'POST', body, ca, signal }).catch(
-        (cause: Error) => ({ status: 0, text: cause.message }),
+        (cause: Error) => ({ status: 0, text: cause.message || 'no connection' }),
       );
       if (answer.status >= 200 && answer.status < 300) return true;
       last = answer.status === 0 ? answer.text : `HTTP ${answer.status} ${answer.text.slice(0, 200)}`;

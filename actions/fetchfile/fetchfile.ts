@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { chmod, lstat, rename, rm } from 'node:fs/promises';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
 import path from 'node:path';
-import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { openResponse } from '../../net/http.ts';
 import { redact } from '../../net/redact.ts';
+import { siteNetwork } from '../../net/site-network.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { defineAction } from '../contract/action.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
@@ -79,48 +78,27 @@ export async function fetchTo(
   { signal, silenceMs = SILENCE_MS }: { signal: AbortSignal; silenceMs?: number },
 ): Promise<number> {
   const shown = redact(url);
-  const response = await get(url, signal, silenceMs);
-  if (response.statusCode !== 200) {
-    response.destroy();
-    throw new KindlingError('KND_FILE_FETCH', `${shown} answered ${response.statusCode}`);
+  const response = await openResponse(siteNetwork(), url, {
+    signal,
+    stallMs: silenceMs,
+    followsRedirects: true,
+    code: 'KND_FILE_FETCH',
+  });
+  if (response.status !== 200) {
+    response.discard();
+    throw new KindlingError('KND_FILE_FETCH', `${shown} answered ${response.status}`);
   }
   const hash = createHash('sha256');
   let bytes = 0;
-  const counted = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      hash.update(chunk);
-      bytes += chunk.length;
-      done(null, chunk);
-    },
-  });
-  await pipeline(response, counted, createWriteStream(file, { flush: true }), { signal }).catch(
-    (cause: unknown) => {
-      throw new KindlingError('KND_FILE_FETCH', `${shown} broke off after ${bytes} bytes`, { cause });
-    },
-  );
+  async function* counted() {
+    for await (const piece of response.pieces()) {
+      hash.update(piece);
+      bytes += piece.length;
+      yield piece;
+    }
+  }
+  await pipeline(counted, createWriteStream(file, { flush: true }), { signal });
   const actual = hash.digest('hex');
   if (actual === sha256) return bytes;
   throw new KindlingError('KND_FILE_HASH', `${shown} has SHA-256 ${actual}, expected ${sha256}`);
-}
-
-/** node:http, not fetch: the agent's Node is built without what fetch needs. */
-function get(url: string, signal: AbortSignal, silenceMs: number): Promise<IncomingMessage> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const request = url.startsWith('https:') ? httpsRequest : httpRequest;
-  let answer: IncomingMessage | undefined;
-  const asking = request(url, { signal, timeout: silenceMs }, (response) => {
-    answer = response;
-    resolve(response);
-  });
-  asking
-    .on('timeout', () => {
-      const silence = new Error(`nothing came for ${silenceMs / 1000} s`);
-      answer?.destroy(silence); // by itself it would only say that it was aborted
-      asking.destroy(silence);
-    })
-    .on('error', (cause) =>
-      reject(new KindlingError('KND_FILE_FETCH', `${redact(url)} cannot be reached`, { cause })),
-    )
-    .end();
-  return promise;
 }

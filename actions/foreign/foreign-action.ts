@@ -103,7 +103,7 @@ async function pull(image: string, root: string, context: ActionContext): Promis
     password: settings.password,
     bases: basesFor(reference.registry, settings),
     mayLogIn: (base) => mayLogIn(base, reference.registry, settings),
-    proxies: settings.proxies,
+    network: { proxies: settings.proxies },
     signal: context.signal,
   });
   const manifest = await registry.manifest();

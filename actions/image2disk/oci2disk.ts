@@ -1,3 +1,4 @@
+import { siteNetwork } from '../../net/site-network.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { defineAction } from '../contract/action.ts';
 import { parseImageReference } from '../registry/image-reference.ts';
@@ -36,15 +37,16 @@ export const oci2disk = defineAction({
   async run(variables, context) {
     const settings = readRegistrySettings();
     const image = parseImageReference(variables.IMG_URL, settings.defaultRegistry);
-    const pem = variables.TLS_CA_CERT;
     const registry = new Registry(image, {
       bases: basesFor(image.registry, settings),
       username: variables.REGISTRY_USERNAME,
       password: variables.REGISTRY_PASSWORD,
-      ca: pem === undefined || pem.includes('-----BEGIN') ? pem : Buffer.from(pem, 'base64').toString(),
-      skipVerify: variables.SKIP_VERIFY,
       signal: context.signal,
-      proxies: proxiesOf(variables),
+      network: {
+        ...siteNetwork(variables.TLS_CA_CERT),
+        proxies: proxiesOf(variables),
+        ...(variables.SKIP_VERIFY ? { trust: 'anyone' } : {}),
+      },
     });
     const layer = imageLayer(await registry.manifest());
     const { url, access } = registry.blobAddress(layer);

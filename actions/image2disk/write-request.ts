@@ -1,6 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
-import type { ProxySettings } from '../../net/proxy.ts';
+import { type ProxySettings, proxiesOfEnvironment } from '../../net/proxy.ts';
+import { decodePem } from '../../net/site-network.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Values } from '../contract/parameters.ts';
 import type {
@@ -58,17 +59,18 @@ function transportFor(variables: ImageVariables): Transport {
   });
 }
 
-/** The large letters win, as the reference has it. */
+/** The large letters win, as the reference has it; what the action is not told, the site says. */
 export function proxiesOf(
   variables: Pick<
     ImageVariables,
     'HTTP_PROXY' | 'HTTPS_PROXY' | 'NO_PROXY' | 'http_proxy' | 'https_proxy' | 'no_proxy'
   >,
 ): ProxySettings {
+  const site = proxiesOfEnvironment();
   return given({
-    httpProxy: variables.HTTP_PROXY ?? variables.http_proxy,
-    httpsProxy: variables.HTTPS_PROXY ?? variables.https_proxy,
-    noProxy: variables.NO_PROXY ?? variables.no_proxy,
+    httpProxy: variables.HTTP_PROXY ?? variables.http_proxy ?? site.httpProxy,
+    httpsProxy: variables.HTTPS_PROXY ?? variables.https_proxy ?? site.httpsProxy,
+    noProxy: variables.NO_PROXY ?? variables.no_proxy ?? site.noProxy,
   });
 }
 
@@ -139,9 +141,6 @@ function decodeCertificates(text: string): string {
   if (pem.includes('-----BEGIN CERTIFICATE-----')) return pem;
   throw wrongVariable('TLS_CA_CERT is not Base64 of PEM certificates');
 }
-
-const decodePem = (text: string) =>
-  text.includes('-----BEGIN') ? text : Buffer.from(text, 'base64').toString();
 
 /** A list of URLs. A wrong one is not shown: it may hold a login. */
 function addresses(variable: string, text: string | undefined): string[] {

@@ -1,21 +1,15 @@
 import { createHash } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { buffer, text } from 'node:stream/consumers';
-import type { ProxySettings } from '../../net/proxy.ts';
+import { type HttpNetwork, type HttpResponse, openResponse } from '../../net/http.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import { httpGet } from './http-get.ts';
 import type { ImageReference } from './image-reference.ts';
 import { basesFor } from './registry-settings.ts';
 
 export interface RegistryOptions {
   username?: string | undefined;
   password?: string | undefined;
-  /** PEM; the site's own CA. */
-  ca?: string | undefined;
-  skipVerify?: boolean;
   signal?: AbortSignal;
-  proxies?: ProxySettings;
+  network?: HttpNetwork;
   /** Where to ask, in order (registry-settings.ts); without it the registry itself. */
   bases?: readonly string[];
   /** Whether user and password may be sent to this one of them; without it to all. */
@@ -47,6 +41,7 @@ const MANIFESTS = [
   'application/vnd.docker.distribution.manifest.v2+json',
   'application/vnd.docker.distribution.manifest.list.v2+json',
 ];
+const SILENCE_MS = 60_000;
 const ARCHITECTURES: Record<string, string> = { x64: 'amd64', arm64: 'arm64' };
 
 /** Pulls from one repository: OCI distribution specification 1.1 with token authentication. Everything is checked against its digest. */
@@ -82,7 +77,7 @@ export class Registry {
   /** An index is followed to the manifest for this machine. */
   async #manifest(reference: string): Promise<Manifest> {
     const response = await this.#get(`manifests/${reference}`, { accept: MANIFESTS.join(', ') });
-    const bytes = await buffer(response);
+    const bytes = await response.bytes();
     if (reference.startsWith('sha256:'))
       checkDigest(bytes, reference, `manifest of ${this.#image.repository}`);
     const document = JSON.parse(bytes.toString()) as Manifest & { manifests?: Descriptor[] };
@@ -101,17 +96,14 @@ export class Registry {
 
   /** A small blob, whole: the image's configuration. */
   async blob({ digest }: Descriptor): Promise<Buffer> {
-    const bytes = await buffer(await this.#get(`blobs/${digest}`));
+    const bytes = await (await this.#get(`blobs/${digest}`)).bytes();
     checkDigest(bytes, digest, `blob of ${this.#image.repository}`);
     return bytes;
   }
 
   /** A blob as a stream that fails at its end if the digest is wrong. */
   async openBlob({ digest }: Descriptor): Promise<Readable> {
-    const path = `blobs/${digest}`;
-    return Readable.from(wholeBlob(await this.#get(path), digest, this.#url(path).host), {
-      objectMode: false,
-    });
+    return Readable.from(wholeBlob(await this.#get(`blobs/${digest}`), digest), { objectMode: false });
   }
 
   /** Where a blob is and what opens it, for the image writer, which downloads by itself. */
@@ -142,28 +134,35 @@ export class Registry {
     return new URL(`${origin}/v2${prefix}/${this.#image.repository}/${path}`);
   }
 
-  async #get(path: string, headers: Record<string, string> = {}, isRetry = false): Promise<IncomingMessage> {
+  async #get(path: string, headers: Record<string, string> = {}, isRetry = false): Promise<HttpResponse> {
     const url = this.#url(path);
     const authorization = this.#token
       ? { authorization: `Bearer ${this.#token}` }
       : this.#basic(isRetry || this.#isBasic);
-    const response = await httpGet(url, { ...this.#options, headers: { ...headers, ...authorization } });
-    const { statusCode = 0 } = response;
-    if (statusCode === 401 && !isRetry) {
-      response.resume();
+    const response = await this.#open(url, { ...headers, ...authorization });
+    const { status } = response;
+    if (status === 401 && !isRetry) {
+      response.discard();
       await this.#logIn(response.headers['www-authenticate'] ?? '');
       return this.#get(path, headers, true);
     }
-    if (statusCode === 200) return response;
-    const said = (await text(response)).slice(0, 200);
-    throw new KindlingError(
-      'KND_REGISTRY',
-      `${url.host} answered ${statusCode} for ${url.pathname}: ${said}`,
-      {
-        retryable: statusCode >= 500 || statusCode === 429,
-        evidence: { url: url.href, statusCode },
-      },
-    );
+    if (status === 200) return response;
+    const said = await response.excerpt();
+    throw new KindlingError('KND_REGISTRY', `${url.host} answered ${status} for ${url.pathname}: ${said}`, {
+      retryable: status >= 500 || status === 429,
+      evidence: { url: url.href, statusCode: status },
+    });
+  }
+
+  #open(url: URL, headers: Record<string, string>): Promise<HttpResponse> {
+    const { network = {}, signal } = this.#options;
+    return openResponse(network, url, {
+      headers,
+      signal,
+      stallMs: SILENCE_MS,
+      followsRedirects: true, // to storage, mostly
+      code: 'KND_REGISTRY',
+    });
   }
 
   /** Asked before: a registry without tokens wants user and password with every call. */
@@ -191,10 +190,10 @@ export class Registry {
     const service = field('service');
     if (service) url.searchParams.set('service', service);
     url.searchParams.set('scope', field('scope') ?? `repository:${this.#image.repository}:pull`);
-    const response = await httpGet(url, { ...this.#options, headers: this.#basic(true) });
-    const body = await text(response);
-    if (response.statusCode !== 200) {
-      throw new KindlingError('KND_REGISTRY', `${url.host} gives no token (${response.statusCode})`, {
+    const response = await this.#open(url, this.#basic(true));
+    const body = await response.text();
+    if (response.status !== 200) {
+      throw new KindlingError('KND_REGISTRY', `${url.host} gives no token (${response.status})`, {
         evidence: { realm },
       });
     }
@@ -204,18 +203,11 @@ export class Registry {
 }
 
 /** The bytes as they come; their digest is known when the last one has passed. */
-async function* wholeBlob(response: IncomingMessage, digest: string, host: string): AsyncGenerator<Buffer> {
+async function* wholeBlob(response: HttpResponse, digest: string): AsyncGenerator<Buffer> {
   const hash = createHash('sha256');
-  try {
-    for await (const chunk of response) {
-      hash.update(chunk as Buffer);
-      yield chunk as Buffer;
-    }
-  } catch (cause) {
-    throw new KindlingError('KND_REGISTRY', `${host} broke off in the middle of ${digest}`, {
-      cause,
-      retryable: true,
-    });
+  for await (const piece of response.pieces()) {
+    hash.update(piece);
+    yield piece;
   }
   const found = `sha256:${hash.digest('hex')}`;
   if (found !== digest) throw wrongDigest('blob', digest, found);

@@ -1,9 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { access, mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { text } from 'node:stream/consumers';
 import { encodeGpt, type Piece } from '../../formats/partition-table/gpt-encode.ts';
 import { encodeMbr } from '../../formats/partition-table/mbr-encode.ts';
+import { fetchText } from '../../net/http.ts';
+import { siteNetwork } from '../../net/site-network.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
 import { waitFor } from '../../system/wait.ts';
@@ -16,7 +17,6 @@ import { partitionPath, splitPartitionPath } from '../disks/partition-paths.ts';
 import { announcePlan, CONSENT_PARAMETERS, checkPlanHolds, type DiskPlan, planFor } from '../disks/plan.ts';
 import { eraseDisk } from '../erase/erase-disk.ts';
 import { tearDownHolders } from '../erase/holders.ts';
-import { httpGet } from '../registry/http-get.ts';
 import { lvm, makeVolumeGroup } from '../volume-groups/volume-group.ts';
 import {
   formatCommand,
@@ -30,6 +30,7 @@ import {
 
 /** Where «mount» puts the file systems, for the actions that follow. */
 const MOUNT_ROOT = '/mnt';
+const SILENCE_MS = 60_000;
 
 export const rootio = defineAction({
   name: 'rootio',
@@ -84,14 +85,13 @@ async function fetchMetadata(
   if (JSON_FILE !== undefined) return readFile(JSON_FILE, 'utf8');
   if (MIRROR_HOST === undefined)
     throw new KindlingError('KND_ACTION_VARIABLES', 'rootio: MIRROR_HOST is required');
-  const response = await httpGet(new URL(`http://${MIRROR_HOST}:${METADATA_SERVICE_PORT}/metadata`), {
-    signal,
-  });
-  const body = await text(response);
-  if (response.statusCode === 200) return body;
-  throw new KindlingError('KND_METADATA_INVALID', `the metadata service answered ${response.statusCode}`, {
-    retryable: true,
-  });
+  const { status, body } = await fetchText(
+    siteNetwork(),
+    `http://${MIRROR_HOST}:${METADATA_SERVICE_PORT}/metadata`,
+    { signal, stallMs: SILENCE_MS, followsRedirects: true, code: 'KND_DOWNLOAD' },
+  );
+  if (status === 200) return body;
+  throw new KindlingError('KND_DOWNLOAD', `the metadata service answered ${status}`);
 }
 
 /** The disks the metadata names, as the inventory knows them, with the plan announced. */

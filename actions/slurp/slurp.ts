@@ -1,10 +1,8 @@
 import { open } from 'node:fs/promises';
-import http from 'node:http';
-import https from 'node:https';
 import { Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
-import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
+import { openResponse } from '../../net/http.ts';
+import { siteNetwork } from '../../net/site-network.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { type ActionContext, defineAction } from '../contract/action.ts';
 import { namedDevice } from '../disks/target-filesystem.ts';
@@ -66,19 +64,6 @@ export async function upload(
   context: Pick<ActionContext, 'signal' | 'emit'>,
 ): Promise<number> {
   const boundary = 'kindling-image-boundary';
-  const request = (url.protocol === 'https:' ? https : http).request(url, {
-    method: 'POST',
-    headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
-    signal: context.signal,
-    timeout: silenceMs,
-  });
-  request.on('timeout', () =>
-    request.destroy(new Error(`the server took nothing for ${silenceMs / 1000} s`)),
-  );
-  const answered = new Promise<http.IncomingMessage>((resolve, reject) => {
-    request.on('response', resolve);
-    request.on('error', reject);
-  });
   let bytes = 0;
   async function* image() {
     await using handle = await open(device, 'r');
@@ -101,24 +86,18 @@ export async function upload(
     yield* isCompressed ? Readable.from(image()).compose(createGzip()) : image();
     yield Buffer.from(`\r\n--${boundary}--\r\n`);
   }
-  try {
-    await Promise.all([pipeline(body, request), answered]);
-  } catch (cause) {
-    context.signal.throwIfAborted();
-    if (cause instanceof KindlingError) throw cause;
-    throw new KindlingError('KND_UPLOAD_FAILED', `${url.host} does not take the image`, {
-      cause,
-      retryable: true,
-    });
-  }
-  const response = await answered;
-  const { statusCode = 0 } = response;
-  const said = await text(response);
-  if (statusCode < 200 || statusCode >= 300) {
-    throw new KindlingError(
-      'KND_UPLOAD_FAILED',
-      `${url.host} answered ${statusCode} to the upload: ${said.slice(0, 200)}`,
-    );
+  const response = await openResponse(siteNetwork(), url, {
+    method: 'POST',
+    headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
+    body: body(),
+    signal: context.signal,
+    stallMs: silenceMs,
+    code: 'KND_UPLOAD_FAILED',
+  });
+  const { status } = response;
+  const said = await response.excerpt();
+  if (status < 200 || status >= 300) {
+    throw new KindlingError('KND_UPLOAD_FAILED', `${url.host} answered ${status} to the upload: ${said}`);
   }
   return bytes;
 }

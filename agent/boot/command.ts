@@ -131,7 +131,11 @@ async function bringUpAndRun(boot: Boot, signal: AbortSignal): Promise<void> {
     },
   );
   view.reached('network', { interface: network.chosen?.interface, address: network.chosen?.address });
-  const source = await setClockFromNetwork(clock, { ntpServers: network.ntpServers, url: config.server });
+  const source = await setClockFromNetwork(clock, {
+    ntpServers: network.ntpServers,
+    url: config.server,
+    proxies: config,
+  });
   view.reached('clock', { source });
 
   if (action) {

@@ -1,8 +1,11 @@
 import { decodeJwt } from 'jose';
+import { fetchText, type HttpRequest } from '../../net/http.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { type Endpoint, parseEndpoint, urlOf } from '../connection/endpoint.ts';
 import { explainCallError, httpStatusError } from '../connection/explain.ts';
-import { fetchText, type HttpRequest, type HttpResponse, type Network } from '../connection/network.ts';
+import type { Network } from '../connection/network.ts';
+
+type Answer = Awaited<ReturnType<typeof fetchText>>;
 
 const TOKEN_PATH = '/realms/master/protocol/openid-connect/token';
 const FALLBACK_LIFETIME_MS = 5 * 60_000;
@@ -31,12 +34,9 @@ export async function requestAccessToken(
   const body = new URLSearchParams(formOf(grant)).toString();
   const response = await send(network, keycloak, TOKEN_PATH, 'asking for an access token', {
     method: 'POST',
-    headers: {
-      'content-type': 'application/x-www-form-urlencoded',
-      'content-length': String(Buffer.byteLength(body)),
-    },
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body,
-    ...(signal ? { signal } : {}),
+    signal,
   });
   if (response.status === 400 || response.status === 401) throw refusedGrant(grant, response);
   if (response.status !== 200) throw httpStatusError(keycloak, 'asking for an access token', response.status);
@@ -55,7 +55,7 @@ export async function requestReleaseToken(
   const what = 'asking for the release token';
   const response = await send(network, endpoint, '/token', what, {
     headers: { authorization: `Bearer ${accessToken}` },
-    ...(signal ? { signal } : {}),
+    signal,
   });
   if (response.status !== 200) throw httpStatusError(endpoint, what, response.status);
   const token = response.body.trim();
@@ -90,7 +90,7 @@ function formOf(grant: Grant): Record<string, string> {
   }
 }
 
-function refusedGrant(grant: Grant, { status, body }: HttpResponse): KindlingError {
+function refusedGrant(grant: Grant, { status, body }: Answer): KindlingError {
   const reason = /"error_description"\s*:\s*"([^"]*)"/.exec(body)?.[1] ?? `HTTP ${status}`;
   if (grant.kind === 'password') {
     return new KindlingError('KND_SIGN_IN_REFUSED', `the user name or password is wrong (${reason})`);
@@ -146,7 +146,7 @@ async function send(
   path: string,
   what: string,
   request: HttpRequest,
-): Promise<HttpResponse> {
+): Promise<Answer> {
   try {
     return await fetchText(network, urlOf(endpoint, path), request);
   } catch (error) {

@@ -1,11 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
+import { openResponse } from '../../net/http.ts';
 import { toKindlingError } from '../../protocol/error.ts';
 import type { Config } from '../config/resolve-config.ts';
 import { urlOf } from '../connection/endpoint.ts';
 import { explainCallError } from '../connection/explain.ts';
-import { type Network, responseOf, startRequest } from '../connection/network.ts';
+import type { Network } from '../connection/network.ts';
 import type { Log } from '../report/log.ts';
 import { rewriteLocalAddresses, type TokenKind, upstreamFor } from './upstream.ts';
 
@@ -113,7 +114,7 @@ async function forward(
   const found = await send(url, request, token, options.network);
   const mayRepeat = request.method === 'GET' || request.method === 'HEAD';
   if (found.statusCode !== 401 || token === undefined || !mayRepeat) return found;
-  found.resume();
+  found.destroy();
   await options.renewToken(kind, token);
   return send(url, request, await options.token(kind), options.network);
 }
@@ -124,18 +125,16 @@ async function send(
   token: string | undefined,
   network: Network,
 ): Promise<IncomingMessage> {
-  const outgoing = startRequest(network, url, {
+  const mayHaveBody = request.method !== 'GET' && request.method !== 'HEAD';
+  const found = await openResponse(network, url, {
     method: request.method ?? 'GET',
     headers: {
       ...withoutHopByHop(request.headers),
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     },
+    ...(mayHaveBody ? { body: request } : {}),
   });
-  if (request.method === 'GET' || request.method === 'HEAD') outgoing.end();
-  else request.pipe(outgoing);
-  const found = await responseOf(outgoing);
-  outgoing.setTimeout(0); // a slow disk at the other end holds up the body; that is no fault of the server
-  return found;
+  return found.raw;
 }
 
 function withoutHopByHop(headers: IncomingMessage['headers']): Record<string, string | string[] | undefined> {

@@ -1,8 +1,9 @@
+import { fetchText } from '../../net/http.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Inventory } from '../../protocol/inventory.ts';
 import { parseEndpoint } from '../connection/endpoint.ts';
 import { explainCallError, httpStatusError } from '../connection/explain.ts';
-import { fetchText, type Network } from '../connection/network.ts';
+import type { Network } from '../connection/network.ts';
 
 /** Shows the machine to a Kindling server. Gives the id the server knows it by, or undefined if the server is not one of ours. */
 export async function reportDiscovery(
@@ -16,9 +17,9 @@ export async function reportDiscovery(
   const what = 'the discovery report';
   const response = await fetchText(network, `${server}/api/v1/discovery`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) },
+    headers: { 'content-type': 'application/json' },
     body,
-    ...(signal ? { signal } : {}),
+    signal,
   }).catch(async (error: unknown) => {
     signal?.throwIfAborted();
     throw await explainCallError(network, endpoint, what, error);

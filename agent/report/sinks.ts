@@ -1,7 +1,8 @@
+import { fetchText } from '../../net/http.ts';
 import type { KindlingError } from '../../protocol/error.ts';
 import { type Endpoint, urlOf } from '../connection/endpoint.ts';
 import { httpStatusError } from '../connection/explain.ts';
-import { fetchText, type Network } from '../connection/network.ts';
+import type { Network } from '../connection/network.ts';
 import type { Credentials } from '../credentials/credentials.ts';
 import { type OtlpSource, toOtlpRequest } from './otlp.ts';
 import type { LogSink } from './ship.ts';
@@ -24,7 +25,6 @@ export function otlpSink({ network, endpoint, source, credentials }: OtlpSinkOpt
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        'content-length': String(Buffer.byteLength(body)),
         hostguid: source.hostGuid,
         ...(current && token !== undefined
           ? { authorization: `Bearer ${token}`, 'x-scope-orgid': current.projectId }

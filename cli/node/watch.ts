@@ -1,6 +1,6 @@
 import type { StubEvent } from '../../orchestrator-stub/events/bus.ts';
 import type { NodeView } from '../../orchestrator-stub/http/api/node-schemas.ts';
-import { KindlingError } from '../../protocol/error.ts';
+import { KindlingError, toErrorReport } from '../../protocol/error.ts';
 import { type ConnectionOptions, ServerConnection } from '../server-connection.ts';
 
 interface WatchOptions extends ConnectionOptions {
@@ -10,35 +10,39 @@ interface WatchOptions extends ConnectionOptions {
 
 /** Prints events as they come; with --until it ends when the node gets there. */
 export async function watchNodes(node: string | undefined, options: WatchOptions): Promise<void> {
+  const { until, timeout } = options;
   const connection = new ServerConnection(options);
-  const timeout = options.timeout ? AbortSignal.timeout(Number(options.timeout) * 1000) : undefined;
-  const found = node
-    ? await connection.call<NodeView>('GET', `/api/v1/nodes/${encodeURIComponent(node)}`)
-    : undefined;
-  const stream = connection.events(`/api/v1/events${found ? `?node=${found.id}` : ''}`, timeout);
-  const first = stream.next();
-  if (found && (await hasArrived(connection, found.id, options))) return;
-  for (let next = await first; !next.done; next = await stream.next()) {
-    const event = next.value.data as StubEvent & { at: string };
+  const late = timeout === undefined ? undefined : deadlineIn(timeout);
+  const arrived = new AbortController();
+  const take = (status: string) => {
+    if (until && status.toLowerCase().startsWith(until.toLowerCase())) arrived.abort();
+  };
+  const show = (key: string) => connection.call<NodeView>('GET', `/api/v1/nodes/${encodeURIComponent(key)}`);
+  const id = node === undefined ? undefined : (await show(node)).id;
+  const events = connection.events(`/api/v1/events${id === undefined ? '' : `?node=${id}`}`, {
+    signal: AbortSignal.any([arrived.signal, ...(late ? [late] : [])]),
+    // Asked once per connection, when it listens already: what happened before, or between two connections, is in the answer.
+    onOpen: async () => {
+      if (until && id !== undefined) take((await show(id)).status);
+    },
+    onLost: (reason, pauseMs) => {
+      const seconds = Math.ceil(pauseMs / 1000);
+      console.error(`${toErrorReport(reason).message}; asking again in ${seconds} s`);
+    },
+  });
+  for await (const { data } of events) {
+    const event = data as StubEvent & { at: string };
     console.log(options.output === 'json' ? JSON.stringify(event) : describe(event));
-    if (found && event.type !== 'log' && (await hasArrived(connection, found.id, options))) return;
+    if (event.type === 'node' && event.nodeId === id) take(event.status);
   }
-  if (options.until) {
-    throw new KindlingError(
-      'KND_TIMEOUT',
-      `${node ?? 'the node'} is not «${options.until}» after ${options.timeout} s`,
-    );
-  }
+  if (until && !arrived.signal.aborted)
+    throw new KindlingError('KND_TIMEOUT', `${node ?? 'the node'} is not "${until}" after ${timeout} s`);
 }
 
-async function hasArrived(
-  connection: ServerConnection,
-  id: string,
-  { until }: WatchOptions,
-): Promise<boolean> {
-  if (!until) return false;
-  const { status } = await connection.call<NodeView>('GET', `/api/v1/nodes/${id}`);
-  return status.toLowerCase().startsWith(until.toLowerCase());
+function deadlineIn(seconds: string): AbortSignal {
+  if (!/^\d+(\.\d+)?$/.test(seconds))
+    throw new KindlingError('KND_USAGE', `--timeout is a number of seconds, not ${seconds}`);
+  return AbortSignal.timeout(Number(seconds) * 1000);
 }
 
 function describe(event: StubEvent & { at: string }): string {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { get as httpGet, type IncomingMessage } from 'node:http';
-import { get as httpsGet } from 'node:https';
 import { pipeline } from 'node:stream/promises';
+import { type HttpResponse, openResponse } from '../../net/http.ts';
+import { siteNetwork } from '../../net/site-network.ts';
 import { KindlingError } from '../../protocol/error.ts';
 
 /** A server that says nothing for this long is as good as gone. */
@@ -18,15 +18,7 @@ export interface Origin {
 
 export async function fetchText(origin: Origin, name: string, signal: AbortSignal): Promise<string> {
   const response = await request(origin, name, signal);
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > LARGEST_TEXT_BYTES)
-      throw new KindlingError('KND_MIRROR_REFUSED', `${origin.url}/${name} is too large`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
+  return response.text(LARGEST_TEXT_BYTES);
 }
 
 /** Downloads a file that must have this size and hash; nothing larger is ever written. */
@@ -41,18 +33,14 @@ export async function fetchVerified(
   const hash = createHash('sha256');
   let size = 0;
   async function* checked(): AsyncGenerator<Buffer> {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
+    for await (const chunk of response.pieces()) {
       size += chunk.length;
       if (size > expected.size) break;
       hash.update(chunk);
       yield chunk;
     }
   }
-  try {
-    await pipeline(checked(), createWriteStream(target), { signal });
-  } catch (cause) {
-    throw new KindlingError('KND_MIRROR_UNREACHABLE', `${origin.url}/${name} broke off`, { cause });
-  }
+  await pipeline(checked(), createWriteStream(target), { signal });
   if (size !== expected.size || hash.digest('hex') !== expected.sha256)
     throw new KindlingError(
       'KND_MIRROR_REFUSED',
@@ -60,18 +48,14 @@ export async function fetchVerified(
     );
 }
 
-async function request({ url, ca }: Origin, name: string, signal: AbortSignal): Promise<IncomingMessage> {
+async function request({ url, ca }: Origin, name: string, signal: AbortSignal): Promise<HttpResponse> {
   const address = `${url}/${name.split('/').map(encodeURIComponent).join('/')}`;
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  const options = { signal, timeout: STALL_MS, agent: false };
-  const sent = address.startsWith('https:')
-    ? httpsGet(address, { ...options, ...(ca === undefined ? {} : { ca }) }, resolve)
-    : httpGet(address, options, resolve);
-  sent.on('error', reject).on('timeout', () => sent.destroy(new Error(`silent for ${STALL_MS / 1000} s`)));
-  const response = await promise.catch((cause: unknown) => {
-    throw new KindlingError('KND_MIRROR_UNREACHABLE', `${address} cannot be reached`, { cause });
+  const response = await openResponse(siteNetwork(ca), address, {
+    signal,
+    stallMs: STALL_MS,
+    code: 'KND_MIRROR_UNREACHABLE',
   });
-  if (response.statusCode === 200) return response;
-  response.resume();
-  throw new KindlingError('KND_MIRROR_UNREACHABLE', `${address} answered ${response.statusCode}`);
+  if (response.status === 200) return response;
+  response.discard();
+  throw new KindlingError('KND_MIRROR_UNREACHABLE', `${address} answered ${response.status}`);
 }

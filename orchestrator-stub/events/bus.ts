@@ -66,6 +66,11 @@ export class EventBus {
     this.#afterCommit = (work) => database.afterCommit(work);
   }
 
+  /** The id of the last event, or the one before the first: where a watcher starts that has seen nothing yet. */
+  get lastId(): number {
+    return this.#nextId - 1;
+  }
+
   publish(event: StubEvent): void {
     this.#afterCommit(() => this.#pass(event));
   }

@@ -13,22 +13,21 @@ export function eventRoute(bus: EventBus): RawRoute {
     access: 'operator',
     answer: ({ request, response, query }) => {
       const node = query.get('node');
-      const lastId = Number(request.headers['last-event-id'] ?? query.get('after') ?? Number.NaN);
+      const after = Number(request.headers['last-event-id'] ?? query.get('after') ?? Number.NaN);
+      const lastId = Number.isFinite(after) ? after : bus.lastId;
       response.writeHead(200, {
         'content-type': 'text/event-stream',
         'cache-control': 'no-store',
         'x-accel-buffering': 'no',
       });
-      response.write('retry: 2000\n\n');
-      const stop = bus.subscribe(
-        ({ id, at, event }) => {
-          if (node && event.nodeId !== node) return;
-          if (response.writableLength > MAX_BACKLOG_BYTES) return response.destroy();
-          response.write(`id: ${id}\nevent: ${event.type}\ndata: ${JSON.stringify({ at, ...event })}\n\n`);
-          return;
-        },
-        Number.isFinite(lastId) ? lastId : undefined,
-      );
+      // Without an event yet a watcher knows its place all the same, and misses nothing should it have to come back.
+      response.write(`retry: 2000\nid: ${lastId}\n\n`);
+      const stop = bus.subscribe(({ id, at, event }) => {
+        if (node && event.nodeId !== node) return;
+        if (response.writableLength > MAX_BACKLOG_BYTES) return response.destroy();
+        response.write(`id: ${id}\nevent: ${event.type}\ndata: ${JSON.stringify({ at, ...event })}\n\n`);
+        return;
+      }, lastId);
       const heartbeat = setInterval(() => response.write(': still here\n\n'), HEARTBEAT_MS);
       response.on('close', () => {
         clearInterval(heartbeat);

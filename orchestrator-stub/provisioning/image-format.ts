@@ -1,3 +1,5 @@
+import { openResponse } from '../../net/http.ts';
+import { siteNetwork } from '../../net/site-network.ts';
 import type { Profile } from '../nodes/profile.ts';
 
 const QCOW2_MAGIC = Buffer.from([0x51, 0x46, 0x49, 0xfb]);
@@ -24,17 +26,17 @@ export class ImageFormats {
 }
 
 async function probe(url: string): Promise<boolean> {
-  const response = await fetch(url, {
+  const response = await openResponse(siteNetwork(), url, {
     headers: { range: 'bytes=0-3' },
     signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
+    followsRedirects: true,
   });
-  const reader = response.body?.getReader();
-  const first = await reader?.read();
-  await reader?.cancel();
-  return (
-    response.ok &&
-    Buffer.from(first?.value ?? [])
-      .subarray(0, 4)
-      .equals(QCOW2_MAGIC)
-  );
+  const isFound = response.status >= 200 && response.status < 300;
+  // A server without ranges sends the whole image: no more than its start is read.
+  let start = Buffer.alloc(0);
+  for await (const piece of response.pieces()) {
+    start = Buffer.concat([start, piece]);
+    if (start.length >= QCOW2_MAGIC.length) break;
+  }
+  return isFound && start.subarray(0, QCOW2_MAGIC.length).equals(QCOW2_MAGIC);
 }

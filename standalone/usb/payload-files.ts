@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ReadableStream } from 'node:stream/web';
 import { decodeManifest } from '../../formats/image-manifest.ts';
+import { openResponse } from '../../net/http.ts';
+import { redact } from '../../net/redact.ts';
+import { siteNetwork } from '../../net/site-network.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Config } from '../config/schema.ts';
 
@@ -85,12 +86,14 @@ async function payloadFile(name: string, source: string): Promise<PayloadFile> {
 
 async function download(url: string, folder: string): Promise<string> {
   const target = join(folder, basename(new URL(url).pathname) || 'image');
-  const response = await fetch(url).catch((cause: unknown) => {
-    throw new KindlingError('KND_STICK_IMAGE', `${url} cannot be reached`, { cause });
+  const response = await openResponse(siteNetwork(), url, {
+    followsRedirects: true,
+    code: 'KND_STICK_IMAGE',
   });
-  if (!response.ok || response.body === null) {
-    throw new KindlingError('KND_STICK_IMAGE', `${url} answered ${response.status}`);
+  if (response.status !== 200) {
+    response.discard();
+    throw new KindlingError('KND_STICK_IMAGE', `${redact(url)} answered ${response.status}`);
   }
-  await pipeline(Readable.fromWeb(response.body as ReadableStream), createWriteStream(target));
+  await pipeline(response.pieces(), createWriteStream(target));
   return target;
 }

@@ -1,3 +1,4 @@
+import type { ProxySettings } from '../../../net/proxy.ts';
 import { KindlingError } from '../../../protocol/error.ts';
 import type { MachineFiles } from '../../../system/machine-files.ts';
 import type { Run } from '../../../system/run.ts';
@@ -50,6 +51,7 @@ export interface TimeSources {
   ntpServers: readonly string[];
   /** The orchestrator's address, for its Date header. */
   url: string | undefined;
+  proxies?: ProxySettings;
   ask?: { ntp: typeof askTime; http: typeof askHttpDate };
 }
 
@@ -87,7 +89,7 @@ export async function setClockFromNetwork(
 }
 
 async function askAll(
-  { ntpServers, url, ask = { ntp: askTime, http: askHttpDate } }: TimeSources,
+  { ntpServers, url, proxies, ask = { ntp: askTime, http: askHttpDate } }: TimeSources,
   floor: number,
 ): Promise<{ time: number; source: string } | undefined> {
   const notBelowFloor = (source: string) => (time: number) => {
@@ -98,7 +100,7 @@ async function askAll(
   const fromNtp = await Promise.any(byNtp).catch(() => undefined);
   if (fromNtp || !url) return fromNtp;
   return ask
-    .http(url, 5000)
+    .http(url, 5000, proxies)
     .then(notBelowFloor(`HTTP date of ${new URL(url).host}`))
     .catch(() => undefined);
 }

@@ -133,6 +133,6 @@ test.each([
   ).rejects.toMatchObject({
     code: 'KND_FILE_FETCH',
     message: expect.stringContaining(text),
-    cause: { message: 'nothing came for 0.3 s' },
+    cause: { message: 'silent for 0.3 s' },
   });
 });

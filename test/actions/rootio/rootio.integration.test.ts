@@ -200,7 +200,7 @@ describe('rootio', () => {
     ['partition', { JSON_FILE: 'relative' }, 'KND_ACTION_VARIABLES'],
     ['partition', { MIRROR_HOST: 'http://127.0.0.1' }, 'KND_ACTION_VARIABLES'],
     ['partition', { MIRROR_HOST: '127.0.0.1', KINDLING_REQUIRE_CONSENT: 'x' }, 'KND_ACTION_VARIABLES'],
-    ['partition', { MIRROR_HOST: '127.0.0.1', METADATA_SERVICE_PORT: '1' }, 'KND_REGISTRY'],
+    ['partition', { MIRROR_HOST: '127.0.0.1', METADATA_SERVICE_PORT: '1' }, 'KND_DOWNLOAD'],
   ])('%j with %j is refused with %s before anything is touched', async (command, variables, code) => {
     expect(await act('rootio', variables as Record<string, string>, command ? [command] : [])).toMatchObject({
       status: 'failed',

@@ -35,7 +35,7 @@ describe('an upload to a server that goes silent', () => {
   ])('%s fails', async (_, answer) => {
     await expect(uploadTo(answer, 500)).rejects.toMatchObject({
       code: 'KND_UPLOAD_FAILED',
-      cause: { message: 'the server took nothing for 0.5 s' },
+      cause: { message: 'silent for 0.5 s' },
     });
   });
 
