@@ -8,7 +8,7 @@ import { CeilingRounds } from './image-write/ceiling.ts';
 import { measureDelta } from './image-write/delta.ts';
 import { measureLink } from './image-write/link.ts';
 import { isEqual, type Measurement, measure, median } from './image-write/measure.ts';
-import { measureNeighbours } from './image-write/neighbours.ts';
+import { measureNeighbors } from './image-write/neighbors.ts';
 import { PEER_PACKAGES } from './image-write/peer-packages.ts';
 import { measureScaling } from './image-write/scaling.ts';
 import { openWorkspace, type Workspace } from './image-write/workspace.ts';
@@ -31,7 +31,7 @@ export interface CaseResult {
 
 /**
  * The image writer beside what people use today.
- * 1 the peers’ programs, images, server, disks  2 every way once per round, round after round  3 a slower link, scaling, delta, neighbours  4 the bars
+ * 1 the peers’ programs, images, server, disks  2 every way once per round, round after round  3 a slower link, scaling, delta, neighbors  4 the bars
  * Options: --size <GiB> (4), --rounds <n> (3), --quick (1 GiB, one round), --only <text> (no more than these ways),
  * --images <folder> (keep the images there for the next run; best in /dev/shm), --disk <folder> (on a real disk; /var/tmp).
  */
@@ -69,7 +69,7 @@ async function measureExtras(workspace: Workspace, ours: Writer, { rounds, say }
     link: await measureLink(workspace, ours, say),
     scaling: await measureScaling(workspace, ours, { rounds, say }),
     delta: await measureDelta(workspace, ours, say),
-    neighbours: await measureNeighbours(workspace, ours, say),
+    neighbors: await measureNeighbors(workspace, ours, say),
   };
 }
 

@@ -4,7 +4,7 @@ import type { Format } from './cases.ts';
 import type { Ceiling } from './ceiling.ts';
 import type { DeltaResult } from './delta.ts';
 import type { LinkResult } from './link.ts';
-import type { NeighboursResult } from './neighbours.ts';
+import type { NeighborsResult } from './neighbors.ts';
 import type { Scaling } from './scaling.ts';
 
 export interface Extras {
@@ -12,7 +12,7 @@ export interface Extras {
   link: LinkResult;
   scaling: Scaling[];
   delta: DeltaResult;
-  neighbours: NeighboursResult;
+  neighbors: NeighborsResult;
 }
 
 /** What issue 5 promises, against what came out of this run. */
@@ -66,7 +66,7 @@ export function judge(results: readonly CaseResult[], extras: Extras | undefined
   return bars;
 }
 
-function judgeExtras({ ceiling, link, scaling, delta, neighbours }: Extras): Bar[] {
+function judgeExtras({ ceiling, link, scaling, delta, neighbors }: Extras): Bar[] {
   const { download, decompress, write, chunked } = ceiling;
   const share = Math.max(download, decompress, write) / chunked;
   const stages = `download ${download.toFixed(2)} s, decompress ${decompress.toFixed(2)} s, write ${write.toFixed(2)} s`;
@@ -107,10 +107,10 @@ function judgeExtras({ ceiling, link, scaling, delta, neighbours }: Extras): Bar
       ok: delta.repairedChunks <= 20 && delta.isRepairEqual,
     },
     {
-      name: `${neighbours.nodes} nodes behind 50 Mbit/s (${Math.round(neighbours.seconds)} s), images over the uplink`,
+      name: `${neighbors.nodes} nodes behind 50 Mbit/s (${Math.round(neighbors.seconds)} s), images over the uplink`,
       want: '≤ 1.3',
-      got: neighbours.imagesOverUplink.toFixed(2),
-      ok: neighbours.imagesOverUplink <= 1.3 && neighbours.isEqual,
+      got: neighbors.imagesOverUplink.toFixed(2),
+      ok: neighbors.imagesOverUplink <= 1.3 && neighbors.isEqual,
     },
   ];
 }

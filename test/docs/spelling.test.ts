@@ -22,6 +22,7 @@ describe('the test of spelling', () => {
     ['enrolKeys()', 'code.ts:1 enrol (enroll)'],
     ['the behaviour', 'code.ts:1 behaviour (-or)'],
     ['it was cancelled', 'code.ts:1 cancelled (one l)'],
+    ['a neighbour; { neighbours: 1 }', 'code.ts:1 neighbour (-or)'],
     ['the filesystem is full', 'code.ts:1 filesystem (file system)'],
     ['"no filesystem"', 'code.ts:1 filesystem (file system)'],
     ['a misspelt key', 'code.ts:1 misspelt (-ed)'],

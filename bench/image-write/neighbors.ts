@@ -15,7 +15,7 @@ const UPLINK_MBIT = 50;
 const IMAGE_BYTES = 256 * MIB;
 const PORT = 7070;
 
-export interface NeighboursResult {
+export interface NeighborsResult {
   nodes: number;
   imageBytes: number;
   /** Everything that crossed the uplink, in images. */
@@ -25,12 +25,12 @@ export interface NeighboursResult {
 }
 
 /** Eight nodes start at once behind one thin uplink and help each other. */
-export async function measureNeighbours(
+export async function measureNeighbors(
   { folder }: Workspace,
   ours: Writer,
   say: (text: string) => void,
-): Promise<NeighboursResult> {
-  say(`${NODES} neighbours behind ${UPLINK_MBIT} Mbit/s`);
+): Promise<NeighborsResult> {
+  say(`${NODES} neighbors behind ${UPLINK_MBIT} Mbit/s`);
   const site = join(folder, 'site');
   rmSync(site, { recursive: true, force: true });
   mkdirSync(site);
@@ -84,5 +84,5 @@ async function runOn(prefix: readonly string[], command: string): Promise<void> 
   });
   const exitCode = await new Promise<number | null>((resolve) => child.once('close', resolve));
   if (exitCode !== 0)
-    throw new KindlingError('KND_COMMAND_FAILED', `a neighbour failed: ${stderr.slice(-400)}`);
+    throw new KindlingError('KND_COMMAND_FAILED', `a neighbor failed: ${stderr.slice(-400)}`);
 }
