@@ -112,8 +112,8 @@ export function announcePlan(
   if (isAsked && consent.given !== hash) {
     throw new KindlingError(
       'KND_CONSENT_REQUIRED',
-      // The hash first: the orchestrator finds it there, and a long list of disks may be cut off.
-      `plan ${hash} wants consent: ${describePlan(plan).join('; ')}`,
+      // Whoever reports this adds the hash of the plan that was announced above (protocol/failure-text.ts).
+      describePlan(plan).join('; '),
       {
         hint: `Approve it («kindling workflow approve»), or run the action again with KINDLING_CONSENT=${hash}.`,
         evidence: { hash, plan, wrongConsent: consent.given !== undefined },

@@ -1,10 +1,11 @@
 import { type BackOff, retryUntilItWorks, type Waiting } from '../../net/retry.ts';
 import type { HandOver, ProgressEvent } from '../../protocol/action-events.ts';
 import { KindlingError, toErrorReport } from '../../protocol/error.ts';
+import { encodeFailure } from '../../protocol/failure-text.ts';
 import { pause } from '../../system/wait.ts';
 import { areCredentialsGone } from '../credentials/credentials.ts';
 import type { Log } from '../report/log.ts';
-import { type Executed, type Executor, failureText } from './executor.ts';
+import type { Executed, Executor } from './executor.ts';
 import { decideResume, type Journal, type Outcome } from './journal.ts';
 import { ProgressReporter } from './progress-reporter.ts';
 import type { ReportAnswer, StatusReport, Work } from './work.ts';
@@ -163,7 +164,7 @@ function timedOutAtOnce({ name }: Work): Executed {
       hint: 'Give the action a timeout in the template.',
     },
   );
-  return { state: 'timeout', message: failureText(toErrorReport(error)) };
+  return { state: 'timeout', message: encodeFailure(toErrorReport(error)) };
 }
 
 function interrupted({ name }: Work): Outcome {
@@ -172,5 +173,5 @@ function interrupted({ name }: Work): Outcome {
     `${name} was running when the agent was stopped, and cannot be run twice`,
   );
   const now = Date.now();
-  return { state: 'failed', message: failureText(toErrorReport(error)), startedAt: now, stoppedAt: now };
+  return { state: 'failed', message: encodeFailure(toErrorReport(error)), startedAt: now, stoppedAt: now };
 }

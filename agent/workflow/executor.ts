@@ -2,7 +2,7 @@ import { actionForImage } from '../../actions/catalog.ts';
 import { type ActionOutcome, startChild } from '../../actions/process/start-child.ts';
 import { secondsAfterReport, takeOffWaitdaemon } from '../../actions/waitdaemon/waitdaemon.ts';
 import type { HandOver, ProgressEvent } from '../../protocol/action-events.ts';
-import type { ErrorReport } from '../../protocol/error.ts';
+import { encodeFailure } from '../../protocol/failure-text.ts';
 import type { Log } from '../report/log.ts';
 import type { Work } from './work.ts';
 
@@ -41,6 +41,7 @@ export function createExecutor(
       actionForImage(takeOffWaitdaemon({ image, variables: environment, args: command }).image)
         ?.mayRunAgain ?? false,
     async execute(work, { log, onProgress, signal, isDryRun = false }) {
+      let plan: string | undefined;
       const outcome = await startChild(work.image, prepare(work.environment), {
         args: work.command,
         isDryRun,
@@ -58,28 +59,24 @@ export function createExecutor(
         onEvent: (event) => {
           if (event.type === 'progress') onProgress(event);
           else if (event.type === 'log') log[event.level](event.fields ?? {}, event.message);
-          else if (event.type === 'plan')
+          else if (event.type === 'plan') {
+            plan = event.hash;
             log.info({ planHash: event.hash }, `plan: ${event.summary.join('; ')}`);
+          }
         },
       });
-      return toExecuted(outcome);
+      return toExecuted(outcome, plan);
     },
   };
 }
 
-function toExecuted(outcome: ActionOutcome): Executed {
+function toExecuted(outcome: ActionOutcome, plan: string | undefined): Executed {
   if (outcome.status === 'success') {
     const { summary, handOver } = outcome;
     return { state: 'success', message: summary, ...(handOver ? { handOver } : {}) };
   }
   return {
     state: outcome.status === 'timeout' ? 'timeout' : 'failed',
-    message: failureText(outcome.error),
+    message: encodeFailure(outcome.error, plan),
   };
-}
-
-/** The whole story in one text: code, what, why, what next. It is all the person at the other end will see. */
-export function failureText({ code, message, causes, hint }: ErrorReport): string {
-  const because = causes.map((cause) => `; because: ${cause}`).join('');
-  return `${code}: ${message}${because}; next: ${hint}`.slice(0, 2000);
 }

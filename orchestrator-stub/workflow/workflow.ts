@@ -1,3 +1,5 @@
+import { decodeFailure } from '../../protocol/failure-text.ts';
+
 /** States with the meaning and names of Tinkerbell (without its STATE_ prefix), plus CANCELLED, which it does not have. */
 export type ActionState = 'PENDING' | 'RUNNING' | 'SUCCESS' | 'FAILED' | 'TIMEOUT';
 export type WorkflowState = ActionState | 'CANCELLED';
@@ -186,11 +188,11 @@ export function retry(progress: WorkflowProgress): WorkflowProgress {
   };
 }
 
-/** The hash of the plan that the current action waits to have approved (actions/disks/plan.ts says it first thing). */
+/** The hash of the plan that the current action waits to have approved. */
 export function planToApprove(progress: WorkflowProgress): string | undefined {
   const action = progress.actions[currentIndex(progress)];
   if (action?.state !== 'FAILED') return undefined;
-  return /^KND_CONSENT_REQUIRED: plan ([0-9a-f]{64})\b/.exec(action.message)?.[1];
+  return decodeFailure(action.message)?.plan;
 }
 
 /** Begins the current action again, with consent to this plan and no other. */

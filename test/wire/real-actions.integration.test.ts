@@ -7,6 +7,7 @@ import path from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createExecutor } from '../../agent/workflow/executor.ts';
+import { decodeFailure } from '../../protocol/failure-text.ts';
 import { State } from '../../protocol/generated/tink-legacy_pb.js';
 import { busyboxLayer } from '../actions/foreign/busybox-layer.ts';
 import { loopDisk } from '../actions/loop-disk.ts';
@@ -209,5 +210,17 @@ describe('an image, as EMF’s workflows name it', () => {
     const refused = await writeImage(['COMPRESSED=false', `SHA256=${sha256(compressed)}`]);
     expect(refused.tink.states).toEqual([State.FAILED]);
     expect(refused.message).toMatch(/^KND_IMAGE_/);
+  });
+
+  it('that waits for consent reports the plan it announced, and nothing is written', async () => {
+    const asked = await writeImage(['KINDLING_REQUIRE_CONSENT=always', `SHA256=${sha256(compressed)}`]);
+    expect(asked).toMatchObject({ tink: { states: [State.FAILED] }, isWritten: false });
+    const failure = decodeFailure(asked.message);
+    expect(failure).toMatchObject({
+      code: 'KND_CONSENT_REQUIRED',
+      plan: expect.stringMatching(/^[0-9a-f]{64}$/),
+      said: expect.stringContaining('destroys everything on /dev/loop'),
+    });
+    expect(failure?.said, 'the same plan as its hint names').toContain(`KINDLING_CONSENT=${failure?.plan}`);
   });
 });

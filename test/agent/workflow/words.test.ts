@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { formatSize, toAgentAttributes } from '../../../agent/workflow/attributes.ts';
 import { formatDuration } from '../../../agent/workflow/duration.ts';
-import { failureText } from '../../../agent/workflow/executor.ts';
 import { progressText } from '../../../agent/workflow/progress-reporter.ts';
 import { parseEnvironment } from '../../../agent/workflow/work.ts';
+import { encodeFailure } from '../../../protocol/failure-text.ts';
 import type { Inventory } from '../../../protocol/inventory.ts';
 
 describe('durations as tink-agent writes them', () => {
@@ -34,7 +34,7 @@ describe('sizes as ghw writes them', () => {
 
 describe('texts for people', () => {
   it('a failure has code, reason, causes and next step', () => {
-    const text = failureText({
+    const text = encodeFailure({
       code: 'KND_X',
       message: 'no disk',
       hint: 'Add one.',

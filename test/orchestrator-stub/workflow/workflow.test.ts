@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { announcePlan, planFor } from '../../../actions/disks/plan.ts';
-import { failureText } from '../../../agent/workflow/executor.ts';
 import { provisioningStatus } from '../../../orchestrator-stub/provisioning/status-text.ts';
 import {
   applyReport,
@@ -18,6 +17,7 @@ import {
   type WorkflowProgress,
 } from '../../../orchestrator-stub/workflow/workflow.ts';
 import { toErrorReport } from '../../../protocol/error.ts';
+import { encodeFailure } from '../../../protocol/failure-text.ts';
 import { disk } from '../../actions/disks/disk-fixture.ts';
 import fc from '../../seeds/fast-check.ts';
 
@@ -127,7 +127,7 @@ function refusalFor(names: string[]): { hash: string; message: string } {
     const disks = names.map((name) => disk({ name, serial: name, partitionTable: 'gpt' }));
     announcePlan({ emit }, planFor('erase (auto)', disks, []), { policy: 'non-empty', given: undefined });
   } catch (thrown) {
-    return { hash, message: failureText(toErrorReport(thrown)) };
+    return { hash, message: encodeFailure(toErrorReport(thrown), hash) };
   }
   throw new Error('nobody asked');
 }
