@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { DhcpMode } from '../netboot/dhcp/decide-reply.ts';
-import { KindlingError } from '../protocol/error.ts';
+import { describeError, KindlingError } from '../protocol/error.ts';
+import { keepRunning } from '../system/keep-running.ts';
 
 interface MirrorFlags {
   dir: string;
@@ -50,6 +51,7 @@ async function runMirror(url: string, flags: MirrorFlags): Promise<void> {
     console.log(`${kind}: release ${version}, ${downloaded} files downloaded`);
     return;
   }
+  using _running = keepRunning((thrown) => console.error(describeError(thrown)));
   const { serveMirror } = await import('../netboot/mirror/serve-mirror.ts');
   await serveMirror(
     {

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { KindlingError } from '../protocol/error.ts';
+import { describeError, KindlingError } from '../protocol/error.ts';
+import { keepRunning } from '../system/keep-running.ts';
+import { printable } from './table.ts';
 
 interface PxeFlags {
   interface?: string;
@@ -51,6 +53,7 @@ async function runPxe(flags: PxeFlags): Promise<void> {
   if (flags.mode === 'reservation' && !flags.reservations) {
     throw new KindlingError('KND_USAGE', '--mode reservation needs --reservations');
   }
+  using _running = keepRunning((thrown) => console.error(printable(describeError(thrown))));
   await using pxe = await servePxe({
     device,
     mode: flags.mode,
@@ -62,12 +65,17 @@ async function runPxe(flags: PxeFlags): Promise<void> {
     tftp: { singlePort: flags.singlePort, ...(flags.tftpPorts ? { portRange: flags.tftpPorts } : {}) },
     onDhcp: (event) =>
       console.log(
-        `dhcp ${event.mac} port ${event.port}: ${event.answered ? 'answered' : 'silent'}: ${event.reason}`,
+        printable(
+          `dhcp ${event.mac} port ${event.port}: ${event.answered ? 'answered' : 'silent'}: ${event.reason}`,
+        ),
       ),
     onTftp: (event) =>
       console.log(
-        `tftp ${event.client} ${event.file}: ${event.outcome}, ${event.bytes} bytes in ${event.durationMs.toFixed(0)} ms`,
+        printable(
+          `tftp ${event.client} ${event.file}: ${event.outcome}, ${event.bytes} bytes in ${event.durationMs.toFixed(0)} ms`,
+        ),
       ),
+    onFailure: (message) => console.error(printable(message)),
   });
   console.log(`serving ${flags.mode} DHCP and TFTP on ${device} (${pxe.address})`);
   await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);

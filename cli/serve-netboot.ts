@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { DhcpMode } from '../netboot/dhcp/decide-reply.ts';
 import type { Stub } from '../orchestrator-stub/serve.ts';
 import { KindlingError } from '../protocol/error.ts';
+import { printable } from './table.ts';
 
 export interface NetbootOptions {
   device: string;
@@ -90,11 +91,12 @@ export async function serveNetboot(stub: Stub, options: NetbootOptions): Promise
     binaryBase: `${stackUrl}/`,
     onDhcp: ({ mac, answered, reason }) => {
       if (!answered) return;
-      console.log(`dhcp ${mac}: ${reason}`);
+      console.log(printable(`dhcp ${mac}: ${reason}`));
       stub.announce({ type: 'netboot', nodeId: '', step: 'dhcp', client: mac, what: reason, bytes: 0 });
     },
+    onFailure: (message) => console.error(printable(message)),
     onTftp: ({ client, file, outcome, bytes }) => {
-      console.log(`tftp ${client} ${file}: ${outcome}`);
+      console.log(printable(`tftp ${client} ${file}: ${outcome}`));
       if (outcome !== 'complete') return;
       const address = client.replace(/:\d+$/, '');
       stub.announce({ type: 'netboot', nodeId: '', step: 'tftp', client: address, what: file, bytes });

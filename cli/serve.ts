@@ -3,9 +3,10 @@ import type { Command } from 'commander';
 import { pino } from 'pino';
 import type { DhcpMode } from '../netboot/dhcp/decide-reply.ts';
 import type { Stub } from '../orchestrator-stub/serve.ts';
-import { KindlingError } from '../protocol/error.ts';
+import { KindlingError, toKindlingError } from '../protocol/error.ts';
 import type { TinkDialect } from '../protocol/tink-dialect.ts';
 import { defaultStateFolder, writePrivate } from '../site/state-folder.ts';
+import { keepRunning } from '../system/keep-running.ts';
 
 interface ServeOptions {
   state: string;
@@ -88,6 +89,11 @@ async function serve(options: ServeOptions): Promise<void> {
     const hasPlainPort = plainPort !== undefined;
     await checkNetboot({ device: options.pxe, hasPlainPort, httpsBoot: options.httpsBoot });
   }
+  const log = pino({ level: options.log }, pino.destination(2));
+  using _running = keepRunning((thrown) => {
+    const error = toKindlingError(thrown);
+    log.error({ code: error.code, err: error }, error.message);
+  });
   const stub = await startStub({
     stateFolder: options.state,
     host: options.host,
@@ -101,7 +107,7 @@ async function serve(options: ServeOptions): Promise<void> {
     isStrict: options.strict ?? false,
     hasNeighbors: options.neighbors ?? false,
     syslogPort: options.syslog === undefined ? undefined : parsePort(options.syslog),
-    log: pino({ level: options.log }, pino.destination(2)),
+    log,
   });
   writePrivate(join(options.state, 'server-url'), `${stub.urls.http}\n`);
   console.log(`kindling serves ${stub.urls.http} after ${Math.round(performance.now() - startedAt)} ms`);

@@ -27,7 +27,7 @@ export function formatFields(
   return shown.map(([name, value]) => `${name.padEnd(width)}  ${printable(value)}`).join('\n');
 }
 
-/** What nodes report ends up in a terminal: control characters do not. */
+/** What nodes report ends up in a terminal: control characters and those that turn the direction of writing do not. */
 export function printable(value: string | number | null | undefined): string {
-  return String(value ?? '–').replace(/\p{Cc}+/gu, ' ');
+  return String(value ?? '–').replace(/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu, ' ');
 }

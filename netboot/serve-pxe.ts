@@ -19,6 +19,8 @@ export interface PxeOptions {
   tftp?: { singlePort?: boolean; portRange?: { from: number; to: number } };
   onDhcp?: (event: DhcpEvent) => void;
   onTftp?: (event: TftpEvent) => void;
+  /** A fault of a server, which goes on. */
+  onFailure?: (message: string) => void;
 }
 
 /** Starts everything a machine needs until iPXE runs: DHCP or proxy DHCP, the PXE boot service, TFTP. */
@@ -30,6 +32,7 @@ export async function servePxe(options: PxeOptions): Promise<AsyncDisposable & {
     files: options.tftpFiles,
     ...options.tftp,
     ...(options.onTftp ? { onEvent: options.onTftp } : {}),
+    ...(options.onFailure ? { onFailure: options.onFailure } : {}),
   });
   started.use(tftp);
   started.use(

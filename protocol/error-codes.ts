@@ -883,6 +883,12 @@ export const ERROR_CODES = {
   },
 
   // --- the orchestrator stub ---
+  KND_API_BUSY: {
+    exit: 1,
+    retryable: true,
+    meaning: 'The caller, or all callers together, asked for more than the server gives at once.',
+    hint: 'Wait a little and try again. Where it goes on, look at what the address of the caller sends.',
+  },
   KND_API_FORBIDDEN: {
     exit: 1,
     retryable: false,

@@ -4,6 +4,7 @@ import type { ErrorCode } from '../../protocol/error-codes.ts';
 
 /** HTTP status of our codes; whatever is not named is a defect of ours: 500. */
 const STATUS_OF: Partial<Record<ErrorCode, number>> = {
+  KND_API_BUSY: 429,
   KND_API_FORBIDDEN: 403,
   KND_API_INVALID: 400,
   KND_API_METHOD: 405,

@@ -46,7 +46,7 @@ export async function serveMirror(options: MirrorOptions, signal: AbortSignal): 
     api: [],
     raw: [staticRoute('/tink-stack', [own, currentFolder(folder)])],
     authorize: async () => {},
-    onFailure: () => {},
+    onFailure: () => {}, // a request that failed: the client has the answer
   });
   const listener = await listenPlain(
     { http, grpc: (socket) => socket.destroy() },

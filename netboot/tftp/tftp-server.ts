@@ -1,6 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { KindlingError } from '../../protocol/error.ts';
+import { Slots } from '../../net/slots.ts';
+import { describeError, KindlingError } from '../../protocol/error.ts';
 import {
   decodeTftpPacket,
   encodeTftpPacket,
@@ -34,12 +35,20 @@ export interface TftpServerOptions {
   /** What the path to the clients carries without fragments; 1468 fits an Ethernet frame. */
   largestBlockBytes?: number;
   onEvent?: (event: TftpEvent) => void;
+  /** A fault of the server itself, which goes on. */
+  onFailure?: (message: string) => void;
 }
 
 export interface TftpServer extends AsyncDisposable {
   port: number;
   activeTransfers(): number;
 }
+
+/**
+ * Sockets that are open at once. Machines behind one NAT share an address, and each fetches one file at a time; a flood from
+ * one address leaves room for the others.
+ */
+const TRANSFERS = { inAll: 1000, perAddress: 256 } as const;
 
 interface Running {
   key: string;
@@ -56,7 +65,11 @@ export async function startTftpServer(options: TftpServerOptions): Promise<TftpS
   const transfers = new Map<string, Running>();
   const socket = await openSocket(options.address, options.port ?? 69);
   const server = new TransferTable(options, socket, transfers);
-  socket.on('message', (bytes, sender) => void server.receive(bytes, sender));
+  socket.on('message', (bytes, sender) => {
+    // Nobody can be answered at port 0: such a datagram is forged, and sending to it throws.
+    if (sender.port === 0) return;
+    server.receive(bytes, sender).catch((thrown: unknown) => options.onFailure?.(describeError(thrown)));
+  });
   return {
     port: socket.address().port,
     activeTransfers: () => transfers.size,
@@ -71,6 +84,7 @@ class TransferTable {
   readonly #options: TftpServerOptions;
   readonly #mainSocket: Socket;
   readonly #transfers: Map<string, Running>;
+  readonly #slots = new Slots(TRANSFERS);
   #nextPort = 0;
   #isClosed = false;
 
@@ -114,6 +128,18 @@ class TransferTable {
     key: string,
     sender: { address: string; port: number },
   ): Promise<void> {
+    const slot = this.#takeSlot(sender.address);
+    if (!slot) {
+      this.#mainSocket.send(
+        tftpError(TftpErrorCode.notDefined, 'too many transfers'),
+        sender.port,
+        sender.address,
+      );
+      this.#report(key, file, 'refused', 0, 0);
+      return;
+    }
+    using held = new DisposableStack();
+    held.use(slot);
     const name = confinedName(file);
     const content =
       name === undefined ? undefined : await this.#options.files.read(name).catch(() => undefined);
@@ -125,7 +151,9 @@ class TransferTable {
       return;
     }
     const socket = this.#options.singlePort ? this.#mainSocket : await this.#transferSocket(key);
+    if (socket !== this.#mainSocket) held.defer(() => socket.close());
     const transfer = new TftpTransfer(content, requested, this.#options.largestBlockBytes ?? 1468);
+    const owned = held.move();
     const running: Running = {
       key,
       file,
@@ -133,7 +161,7 @@ class TransferTable {
       reply: (packet) => socket.send(packet, sender.port, sender.address, () => {}),
       timer: setInterval(() => this.#apply(running, running.transfer.timeOut()), transfer.timeoutMs),
       startedAt: performance.now(),
-      release: socket === this.#mainSocket ? () => {} : () => socket.close(),
+      release: () => owned.dispose(),
     };
     // A client that asked again while the file was being opened gets one transfer, not two; after the server's end nobody gets any.
     const earlier = this.#transfers.get(key);
@@ -141,6 +169,15 @@ class TransferTable {
     if (this.#isClosed) return this.end(running);
     this.#transfers.set(key, running);
     this.#apply(running, transfer.start());
+  }
+
+  /** Where all slots are taken, the oldest transfer goes that no client has answered: its address may be made up. */
+  #takeSlot(address: string): Disposable | undefined {
+    if (this.#slots.isFull) {
+      const unproven = [...this.#transfers.values()].find(({ transfer }) => !transfer.isAnswered);
+      if (unproven) this.end(unproven);
+    }
+    return this.#slots.take(address);
   }
 
   #apply(running: Running, step: TransferStep): void {
@@ -168,6 +205,7 @@ class TransferTable {
     const socket = await this.#bindTransferSocket();
     socket.on('message', (bytes, from) => {
       const running = this.#transfers.get(key);
+      if (from.port === 0) return;
       if (`${from.address}:${from.port}` !== key || !running) {
         socket.send(
           tftpError(TftpErrorCode.unknownTransfer, 'no such transfer'),

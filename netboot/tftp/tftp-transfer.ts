@@ -17,7 +17,11 @@ const SMALLEST_BLOCK_BYTES = 8; // RFC 2348
 const LARGEST_BLOCK_BYTES = 65464;
 const LARGEST_WINDOW_BLOCKS = 64; // enough to fill a gigabit link with 1 ms delay; more only bursts
 const DEFAULT_TIMEOUT_MS = 1000;
+/** A longer time-out that a client asks for is not agreed to: it would hold a socket for minutes. */
+const LONGEST_TIMEOUT_SECONDS = 10;
 const TRIES = 6;
+/** Until a client has answered, its address may be somebody else's: the flood that person gets for it stays small. */
+const TRIES_BEFORE_ANSWER = 2;
 
 /**
  * One file on its way to one client (RFC 1350, 2347–2349, 7440), as a state machine without sockets or clocks:
@@ -33,6 +37,7 @@ export class TftpTransfer {
   /** Counts from 0 without wrapping; only its low 16 bits go on the wire. */
   #acknowledged: number;
   #tries = 0;
+  #isAnswered = false;
   #resentAfter: number | undefined;
 
   constructor(content: Buffer, request: ReadonlyMap<string, string>, largestBlockBytes: number) {
@@ -50,6 +55,11 @@ export class TftpTransfer {
     this.#acknowledged = this.#optionAck ? -1 : 0;
   }
 
+  /** Whether the client has acknowledged anything: its address is really its own. */
+  get isAnswered(): boolean {
+    return this.#isAnswered;
+  }
+
   start(): TransferStep {
     return { send: this.#optionAck ? [this.#optionAck] : this.#window() };
   }
@@ -62,6 +72,7 @@ export class TftpTransfer {
     // An old acknowledgment must not start a second stream of the same blocks (RFC 1123 4.2.3.1).
     if (block === undefined || block <= this.#acknowledged) return { send: [] };
     this.#acknowledged = block;
+    this.#isAnswered = true;
     this.#tries = 0;
     if (block >= this.#lastBlock) return { send: [], outcome: 'complete' };
     return { send: this.#window() };
@@ -69,7 +80,8 @@ export class TftpTransfer {
 
   timeOut(): TransferStep {
     this.#tries += 1;
-    if (this.#tries >= TRIES) return { send: [], outcome: 'timed-out' };
+    if (this.#tries >= (this.#isAnswered ? TRIES : TRIES_BEFORE_ANSWER))
+      return { send: [], outcome: 'timed-out' };
     if (this.#acknowledged < 0 && this.#optionAck) return { send: [this.#optionAck] };
     return { send: this.#window() };
   }
@@ -118,7 +130,7 @@ function negotiate(
     negotiated.blockBytes = Math.min(blockBytes, largestBlockBytes);
     accepted.set('blksize', String(negotiated.blockBytes));
   }
-  const timeoutSeconds = integerOption(request, 'timeout', 1, 255);
+  const timeoutSeconds = integerOption(request, 'timeout', 1, LONGEST_TIMEOUT_SECONDS);
   if (timeoutSeconds !== undefined) {
     negotiated.timeoutMs = timeoutSeconds * 1000;
     accepted.set('timeout', String(timeoutSeconds));

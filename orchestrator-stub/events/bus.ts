@@ -50,6 +50,8 @@ export interface NumberedEvent {
 type Listener = (event: NumberedEvent) => void;
 
 const KEPT_EVENTS = 1000;
+/** What is kept may come from anybody: many large events must not fill the memory. */
+const KEPT_CHARACTERS = 8 * 1024 * 1024;
 
 /**
  * Numbers events, keeps the last thousand so that a watcher that reconnects misses nothing, and passes them on. Nobody hears of
@@ -58,7 +60,8 @@ const KEPT_EVENTS = 1000;
 export class EventBus {
   readonly #afterCommit: (work: () => void) => void;
   readonly #listeners = new Set<Listener>();
-  readonly #kept: NumberedEvent[] = [];
+  readonly #kept: { numbered: NumberedEvent; characters: number }[] = [];
+  #keptCharacters = 0;
   // Starts from the clock so that ids keep growing across restarts and a stale Last-Event-ID is recognized.
   #nextId = Date.now() * 1000;
 
@@ -78,7 +81,7 @@ export class EventBus {
   /** Events after `lastId` that are still kept, then every new one. Returns the way to stop. */
   subscribe(listener: Listener, lastId?: number): () => void {
     if (lastId !== undefined) {
-      for (const event of this.#kept) if (event.id > lastId) listener(event);
+      for (const { numbered } of this.#kept) if (numbered.id > lastId) listener(numbered);
     }
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -86,8 +89,12 @@ export class EventBus {
 
   #pass(event: StubEvent): void {
     const numbered = { id: this.#nextId++, at: new Date().toISOString(), event };
-    this.#kept.push(numbered);
-    if (this.#kept.length > KEPT_EVENTS) this.#kept.shift();
+    const characters = JSON.stringify(event).length;
+    this.#kept.push({ numbered, characters });
+    this.#keptCharacters += characters;
+    while (this.#kept.length > KEPT_EVENTS || this.#keptCharacters > KEPT_CHARACTERS) {
+      this.#keptCharacters -= this.#kept.shift()?.characters ?? 0;
+    }
     for (const listener of this.#listeners) listener(numbered);
   }
 }

@@ -1,4 +1,7 @@
-import { gunzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { plainAddress } from '../../net/address-group.ts';
+import { RateLimit } from '../../net/rate-limit.ts';
 import { BODY_LIMIT_BYTES, parseJson, readBody } from '../../net/server/body.ts';
 import { sendJson } from '../../net/server/http-server.ts';
 import type { RawRoute } from '../../net/server/route.ts';
@@ -7,7 +10,7 @@ import type { Caller } from '../credentials/access.ts';
 import type { EventBus } from '../events/bus.ts';
 import { type Host, normalizeUuid } from '../nodes/host.ts';
 import type { HostTable } from '../nodes/host-table.ts';
-import { KEPT_LINES, type LogLine, type LogTable } from '../store/log-table.ts';
+import { KEPT_LOGS, type LogLine, type LogTable } from '../store/log-table.ts';
 import { type OtlpRecord, otlpProtobufToJson, readOtlpJson } from './otlp.ts';
 
 export interface LogIntakeParts {
@@ -19,13 +22,29 @@ export interface LogIntakeParts {
   now: () => Date;
 }
 
+const unpack = promisify(gunzip);
+/** Our agent sends 500 lines at once. */
+const MAX_RECORDS = 1000;
 const MAX_MESSAGE_CHARACTERS = 32_768;
+const MAX_FIELDS_CHARACTERS = 16_384;
+const MAX_STREAM_CHARACTERS = 200;
+const MAX_LEVEL_CHARACTERS = 20;
+/** A clock ahead of ours by more than this is wrong: the line gets the time of its arrival. */
+const MAX_AHEAD_MS = 5 * 60_000;
+/** Of callers without a token: bytes of one address, and of all. A node that boots sends some 100 kB before it has its token. */
+const STRANGERS = {
+  burst: BODY_LIMIT_BYTES,
+  perSecond: 16 * 1024,
+  inAll: { burst: 64 * 1024 * 1024, perSecond: 1024 * 1024 },
+} as const;
 
 /**
  * OTLP/HTTP logs. The agent's lines carry the node, a stream and a sequence number, so each is kept once however often it
- * is sent. A node that is not onboarded yet has no token: it may log, about itself, until it is.
+ * is sent. A machine nobody registered has no token and may log all the same, within limits. About a registered node only its own
+ * token logs: the agent keeps its lines until it has one.
  */
 export function logIntakeRoute({ hosts, logs, bus, caller, now }: LogIntakeParts): RawRoute {
+  const strangers = new RateLimit(STRANGERS);
   return {
     method: 'POST',
     path: '/v1/logs',
@@ -33,7 +52,10 @@ export function logIntakeRoute({ hosts, logs, bus, caller, now }: LogIntakeParts
     answer: async ({ request, response }) => {
       const who = await caller?.(request.headers.authorization);
       const type = request.headers['content-type'] ?? '';
-      const body = decompress(await readBody(request), request.headers['content-encoding']);
+      const body = await decompress(await readBody(request), request.headers['content-encoding']);
+      if (caller && !who && !strangers.allows(plainAddress(request.socket.remoteAddress), body.length)) {
+        throw new KindlingError('KND_API_BUSY', 'too many log lines without a token');
+      }
       const records = readRecords(body, type);
       const byHost = Map.groupBy(records, (record) => {
         const host = hostOf(record, request.headers['hostguid']);
@@ -44,7 +66,7 @@ export function logIntakeRoute({ hosts, logs, bus, caller, now }: LogIntakeParts
         const fresh = logs.append(
           hostId,
           own.map((record, index) => toLine(record, index)),
-          KEPT_LINES[hosts.byId(hostId)?.isRegistered ? 'registered' : 'unregistered'],
+          KEPT_LOGS[hosts.byId(hostId)?.isRegistered ? 'registered' : 'unregistered'],
         );
         if (fresh.length > 0) bus.publish({ type: 'log', nodeId: hostId, lines: fresh });
       }
@@ -75,23 +97,35 @@ export function logIntakeRoute({ hosts, logs, bus, caller, now }: LogIntakeParts
       FileType: fileType,
       ...fields
     } = attributes;
-    const isOurs = typeof stream === 'string' && typeof sequence === 'number';
+    const isOurs = typeof stream === 'string' && Number.isSafeInteger(sequence);
+    const arrival = now();
     return {
       // Foreign shippers number nothing: the moment of arrival orders their lines.
-      stream: isOurs ? stream : String(fileType ?? 'otlp'),
-      sequence: isOurs ? sequence : now().getTime() * 1000 + index,
-      time,
-      level,
+      stream: (isOurs ? stream : String(fileType ?? 'otlp')).slice(0, MAX_STREAM_CHARACTERS),
+      sequence: isOurs ? Number(sequence) : arrival.getTime() * 1000 + index,
+      time: believableTime(time, arrival),
+      level: level.slice(0, MAX_LEVEL_CHARACTERS),
       message: message.slice(0, MAX_MESSAGE_CHARACTERS),
-      ...(Object.keys(fields).length > 0 ? { fields } : {}),
+      ...boundedFields(fields),
     };
   }
 }
 
+function believableTime(time: string, arrival: Date): string {
+  return Date.parse(time) > arrival.getTime() + MAX_AHEAD_MS ? arrival.toISOString() : time;
+}
+
+/** Fields that are too large as a whole are left out and named so. */
+function boundedFields(fields: Record<string, unknown>): Pick<LogLine, 'fields'> {
+  if (Object.keys(fields).length === 0) return {};
+  const characters = JSON.stringify(fields).length;
+  return { fields: characters > MAX_FIELDS_CHARACTERS ? { 'kindling.dropped': characters } : fields };
+}
+
 function requireMayLog(who: Caller | undefined, host: Host): void {
   if (!who) {
-    if (host.currentState === 'ONBOARDED') {
-      throw new KindlingError('KND_API_UNAUTHENTICATED', 'a node that is onboarded logs with its token');
+    if (host.isRegistered) {
+      throw new KindlingError('KND_API_UNAUTHENTICATED', 'a registered node logs with its token');
     }
     return;
   }
@@ -101,11 +135,12 @@ function requireMayLog(who: Caller | undefined, host: Host): void {
 }
 
 function readRecords(body: Buffer, type: string): OtlpRecord[] {
-  if (type.startsWith('application/json')) return readOtlpJson(parseJson(body));
+  if (type.startsWith('application/json')) return readOtlpJson(parseJson(body), MAX_RECORDS);
   if (type.startsWith('application/x-protobuf')) {
     try {
-      return readOtlpJson(otlpProtobufToJson(body));
+      return readOtlpJson(otlpProtobufToJson(body), MAX_RECORDS);
     } catch (cause) {
+      if (cause instanceof KindlingError) throw cause;
       throw new KindlingError('KND_API_INVALID', 'the body is not an OTLP message', { cause });
     }
   }
@@ -115,12 +150,12 @@ function readRecords(body: Buffer, type: string): OtlpRecord[] {
   );
 }
 
-function decompress(body: Buffer, encoding: string | undefined): Buffer {
+async function decompress(body: Buffer, encoding: string | undefined): Promise<Buffer> {
   if (encoding === undefined || encoding === 'identity') return body;
   if (encoding !== 'gzip')
     throw new KindlingError('KND_API_INVALID', `cannot read content-encoding ${encoding}`);
   try {
-    return gunzipSync(body, { maxOutputLength: BODY_LIMIT_BYTES });
+    return await unpack(body, { maxOutputLength: BODY_LIMIT_BYTES });
   } catch (cause) {
     throw new KindlingError('KND_API_INVALID', 'the body is not gzip, or too large unpacked', { cause });
   }

@@ -15,36 +15,46 @@ interface Row extends Omit<LogLine, 'fields'> {
   fields: string | null;
 }
 
-/** Lines that are kept of one node: some dozen provisionings. Of a machine nobody registered: that it knocked, and why in vain. */
-export const KEPT_LINES = { registered: 20_000, unregistered: 2000 } as const;
+export interface LogBudget {
+  lines: number;
+  bytes: number;
+}
+
+/** What is kept of one node: some dozen provisionings. Of a machine nobody registered: that it knocked, and why in vain. */
+export const KEPT_LOGS = {
+  registered: { lines: 20_000, bytes: 32 * 1024 * 1024 },
+  unregistered: { lines: 2000, bytes: 1024 * 1024 },
+} as const satisfies Record<string, LogBudget>;
+/** A node's lines are pruned when so much of its budget has come since the last time. */
 const PRUNED_EVERY_LINES = 1000;
+const PRUNED_EVERY_PART_OF_BYTES = 4;
 
 /** What nodes logged, in order, each line once. */
 export class LogTable {
   readonly #database: Database;
+  /** What has come of each host since its lines were pruned last. */
+  readonly #unpruned = new Map<string, LogBudget>();
+  #arrivals: number;
 
   constructor(database: Database) {
     this.#database = database;
+    const row = database.get<{ last: number | null }>('SELECT max(arrival) AS last FROM log_lines');
+    this.#arrivals = row?.last ?? 0;
   }
 
   /** Stores the lines that are new and returns them; lines that came before are skipped. */
-  append(hostId: string, lines: readonly LogLine[], kept: number): LogLine[] {
+  append(hostId: string, lines: readonly LogLine[], budget: LogBudget): LogLine[] {
     return this.#database.transaction(() => {
-      const fresh = lines.filter(
-        (line) =>
-          this.#database.run(
-            'INSERT OR IGNORE INTO log_lines (host_id, stream, sequence, time, level, message, fields) VALUES (?, ?, ?, ?, ?, ?, ?)',
-            hostId,
-            line.stream,
-            line.sequence,
-            line.time,
-            line.level,
-            line.message,
-            line.fields ? JSON.stringify(line.fields) : null,
-          ) > 0,
-      );
-      const isDue = (fresh.at(-1)?.sequence ?? 0) % PRUNED_EVERY_LINES < fresh.length;
-      if (isDue) this.#prune(hostId, kept);
+      const fresh = lines.filter((line) => this.#insert(hostId, line));
+      const unpruned = this.#unpruned.get(hostId) ?? { lines: 0, bytes: 0 };
+      const sum = {
+        lines: unpruned.lines + fresh.length,
+        bytes: unpruned.bytes + fresh.reduce((bytes, line) => bytes + bytesOf(line), 0),
+      };
+      const isDue = sum.lines >= PRUNED_EVERY_LINES || sum.bytes >= budget.bytes / PRUNED_EVERY_PART_OF_BYTES;
+      if (isDue) this.#prune(hostId, budget);
+      if (isDue) this.#unpruned.delete(hostId);
+      else this.#unpruned.set(hostId, sum);
       return fresh;
     }, 'buffered');
   }
@@ -61,12 +71,40 @@ export class LogTable {
       .map(({ fields, ...line }) => ({ ...line, ...(fields ? { fields: JSON.parse(fields) } : {}) }));
   }
 
-  #prune(hostId: string, kept: number): void {
+  #insert(hostId: string, line: LogLine): boolean {
+    this.#arrivals += 1;
+    const changes = this.#database.run(
+      'INSERT OR IGNORE INTO log_lines (host_id, stream, sequence, time, level, message, fields, arrival, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      hostId,
+      line.stream,
+      line.sequence,
+      line.time,
+      line.level,
+      line.message,
+      line.fields ? JSON.stringify(line.fields) : null,
+      this.#arrivals,
+      bytesOf(line),
+    );
+    return changes > 0;
+  }
+
+  /** Lines in excess of the budget, the first to arrive first. */
+  #prune(hostId: string, { lines, bytes }: LogBudget): void {
     this.#database.run(
-      'DELETE FROM log_lines WHERE host_id = ? AND time < (SELECT time FROM log_lines WHERE host_id = ? ORDER BY time DESC LIMIT 1 OFFSET ?)',
+      `DELETE FROM log_lines WHERE host_id = ?1 AND arrival <= (
+         SELECT coalesce(max(arrival), -1) FROM (
+           SELECT arrival, row_number() OVER newest AS nth, sum(bytes) OVER newest AS total
+           FROM log_lines WHERE host_id = ?1 WINDOW newest AS (ORDER BY arrival DESC)
+         ) WHERE nth > ?2 OR total > ?3
+       )`,
       hostId,
-      hostId,
-      kept,
+      lines,
+      bytes,
     );
   }
+}
+
+function bytesOf(line: LogLine): number {
+  const fields = line.fields ? JSON.stringify(line.fields).length : 0;
+  return line.stream.length + line.level.length + line.message.length + fields;
 }

@@ -101,6 +101,13 @@ const STEPS: readonly string[] = [
     PRIMARY KEY (host_id, key_id)
   ) STRICT;
   `,
+  // Lines are counted and pruned in the order they arrived in: what they say of time and number is the sender's word.
+  `
+  ALTER TABLE log_lines ADD COLUMN arrival INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE log_lines ADD COLUMN bytes INTEGER NOT NULL DEFAULT 200;
+  CREATE INDEX log_lines_arrival ON log_lines (host_id, arrival);
+  CREATE INDEX hosts_reported_ip ON hosts (json_extract(document, '$.reportedIp'));
+  `,
 ];
 
 /** Brings the file to the newest layout, one transaction per step. */

@@ -1,56 +1,49 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { plainAddress } from '../../net/address-group.ts';
+import { RateLimit } from '../../net/rate-limit.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { parseSyslog, type SyslogMessage } from '../../protocol/syslog.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { HostTable } from '../nodes/host-table.ts';
-import { KEPT_LINES, type LogLine, type LogTable } from '../store/log-table.ts';
+import { KEPT_LOGS, type LogLine, type LogTable } from '../store/log-table.ts';
 
 export interface SyslogParts {
   hosts: HostTable;
   logs: LogTable;
   bus: EventBus;
   now: () => Date;
+  /** A fault of the server itself, which goes on. */
   onFailure: (thrown: unknown) => void;
 }
 
 const LEVELS = ['fatal', 'fatal', 'fatal', 'error', 'warn', 'info', 'info', 'debug'];
 const MAX_MESSAGE_CHARACTERS = 8192;
-/** Who sends from an address is looked up again after this long. */
-const SENDER_KNOWN_MS = 10_000;
+const MAX_APP_CHARACTERS = 48;
+/** A clock ahead of ours by more than this is wrong: the line gets the time of its arrival. */
+const MAX_AHEAD_MS = 5 * 60_000;
+/** Datagrams of one address, and of all. */
+const DATAGRAMS = { burst: 2000, perSecond: 200, inAll: { burst: 20_000, perSecond: 5000 } } as const;
 
 /**
  * Syslog over UDP (RFC 5424 and 3164), for firmware, iPXE and installed systems that speak nothing better. A line goes to the
- * log of the node whose address it came from, else of the one whose id, UUID or serial it gives as host; lines of strangers are
- * dropped.
+ * log of the node that last knocked with the address it came from, and says «syslog» there: nothing proves who sent it. The host
+ * name in a line is the sender's word and chooses no node; lines from other addresses are dropped.
  */
 export async function startSyslogServer(
   parts: SyslogParts,
   address: { host: string; port: number },
 ): Promise<AsyncDisposable & { port: number }> {
   const socket = createSocket({ type: address.host.includes(':') ? 'udp6' : 'udp4', ipv6Only: false });
-  const senders = new Map<string, { hostId: string | undefined; at: number }>();
+  const limit = new RateLimit(DATAGRAMS);
   let received = 0;
   socket.on('message', (datagram, { address: from }) => {
     try {
-      take(datagram, from);
+      if (limit.allows(from)) take(datagram, plainAddress(from));
     } catch (thrown) {
-      parts.onFailure(thrown); // a state folder that takes no writes: the line is lost, as with UDP any may be
+      parts.onFailure(thrown);
     }
   });
-  const take = (datagram: Buffer, from: string) => {
-    const now = parts.now();
-    const message = parseSyslog(datagram, now);
-    const hostId = message && (senderOf(from.replace(/^::ffff:/, '')) ?? namedHost(message));
-    if (!message || hostId === undefined) return;
-    received += 1;
-    const fresh = parts.logs.append(
-      hostId,
-      [toLine(message, now, received)],
-      KEPT_LINES[parts.hosts.byId(hostId)?.isRegistered ? 'registered' : 'unregistered'],
-    );
-    if (fresh.length > 0) parts.bus.publish({ type: 'log', nodeId: hostId, lines: fresh });
-  };
   socket.bind(address.port, address.host);
   await once(socket, 'listening').catch((cause: unknown) => {
     throw new KindlingError(
@@ -69,29 +62,24 @@ export async function startSyslogServer(
     },
   };
 
-  function senderOf(from: string): string | undefined {
-    const known = senders.get(from);
-    const at = parts.now().getTime();
-    if (known && at - known.at < SENDER_KNOWN_MS) return known.hostId;
-    if (senders.size > 10_000) senders.clear();
-    const hostId = parts.hosts.byReportedIp(from)?.id;
-    senders.set(from, { hostId, at });
-    return hostId;
-  }
-
-  function namedHost({ host }: SyslogMessage): string | undefined {
-    if (host === undefined) return undefined;
-    const { hosts } = parts;
-    return (hosts.byId(host) ?? hosts.byUuid(host.toLowerCase()) ?? hosts.bySerial(host))?.id;
+  function take(datagram: Buffer, from: string): void {
+    const now = parts.now();
+    const message = parseSyslog(datagram, now);
+    const host = message && parts.hosts.byReportedIp(from);
+    if (!message || !host) return;
+    received += 1;
+    const budget = KEPT_LOGS[host.isRegistered ? 'registered' : 'unregistered'];
+    const fresh = parts.logs.append(host.id, [toLine(message, now, received)], budget);
+    if (fresh.length > 0) parts.bus.publish({ type: 'log', nodeId: host.id, lines: fresh });
   }
 }
 
 function toLine({ severity, time, app, message }: SyslogMessage, now: Date, received: number): LogLine {
   return {
-    stream: app ? `syslog ${app}` : 'syslog',
+    stream: app ? `syslog ${app.slice(0, MAX_APP_CHARACTERS)}` : 'syslog',
     // Syslog numbers nothing: the moment of arrival orders the lines, the count tells apart those of one millisecond.
     sequence: now.getTime() * 1000 + (received % 1000),
-    time: (time ?? now).toISOString(),
+    time: (time && time.getTime() <= now.getTime() + MAX_AHEAD_MS ? time : now).toISOString(),
     level: LEVELS[severity] ?? 'info',
     message: message.slice(0, MAX_MESSAGE_CHARACTERS),
   };

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { KEPT_LINES } from '../../orchestrator-stub/store/log-table.ts';
+import { KEPT_LOGS } from '../../orchestrator-stub/store/log-table.ts';
 import { NODE, RunningStub } from './running-stub.ts';
 
 const TEMPLATE = `version: "0.1"
@@ -132,8 +132,8 @@ describe('what piles up', () => {
       });
     for (let from = 1; from < 5000; from += 500) expect((await send(from, 500)).status).toBe(200);
     const { lines } = (await running.api('GET', `/api/v1/nodes/${nodeId}/logs?limit=100000`)).body;
-    expect(lines.length).toBeGreaterThanOrEqual(KEPT_LINES.unregistered);
-    expect(lines.length).toBeLessThanOrEqual(KEPT_LINES.unregistered + 1000);
+    expect(lines.length).toBeGreaterThanOrEqual(KEPT_LOGS.unregistered.lines);
+    expect(lines.length).toBeLessThanOrEqual(KEPT_LOGS.unregistered.lines + 1000);
     expect(lines.at(-1).message).toBe('line 5000');
   });
 });
