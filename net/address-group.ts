@@ -17,3 +17,11 @@ export function addressGroup(address: string): string {
 export function plainAddress(address: string | undefined): string {
   return (address ?? '').replace(/^::ffff:/, '');
 }
+
+/** Whether a peer is on this very machine: loopback, or a connection with one address on both ends. */
+export function isSameMachine(remote: string | undefined, local: string | undefined): boolean {
+  const address = plainAddress(remote);
+  return (
+    address === '::1' || address.startsWith('127.') || (address !== '' && address === plainAddress(local))
+  );
+}

@@ -1,4 +1,6 @@
 import { readdirSync, unwatchFile, watchFile } from 'node:fs';
+import type { Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
 import {
@@ -19,7 +21,7 @@ import { Credentials } from './credentials/credentials.ts';
 import { openTokenSigner } from './credentials/token-signer.ts';
 import { EventBus, type NetbootEvent } from './events/bus.ts';
 import { createGrpcServer } from './grpc/server.ts';
-import { createSiteHttpServer } from './http/site-server.ts';
+import { createFileServer, createSiteHttpServer, type SiteServerParts } from './http/site-server.ts';
 import { HostTable } from './nodes/host-table.ts';
 import { Neighbors } from './nodes/neighbors.ts';
 import { Nodes } from './nodes/nodes.ts';
@@ -31,6 +33,7 @@ import { Provisioning } from './provisioning/provisioning.ts';
 import { Revocation } from './provisioning/revocation.ts';
 import { StatusProjection } from './provisioning/status-projection.ts';
 import { Settings, type SiteSettings } from './settings/site-settings.ts';
+import { siteOrigin } from './site-origin.ts';
 import { Database } from './store/database.ts';
 import { DocumentTable } from './store/document-table.ts';
 import { LogTable } from './store/log-table.ts';
@@ -48,7 +51,7 @@ export interface StubOptions {
   host?: string;
   /** TLS port; 0 picks a free one, false switches TLS off. */
   port?: number | false;
-  /** Port for plain HTTP and h2c, for isolated networks; off by default. */
+  /** Port for plain HTTP and h2c, for isolated networks; off by default. Beside TLS it serves boot files and nothing else. */
   plainPort?: number | false;
   /** Further names and addresses for the server certificate, for example «*.edge.example.com». */
   names?: string[];
@@ -83,12 +86,10 @@ export interface Stub {
   urls: {
     /** https://…, or http://… when TLS is off: the API, Keycloak, files. */
     http: string;
-    /** http://…, when a plain port is open. */
+    /** http://…, when a plain port is open; beside TLS it serves files only. */
     plain?: string;
     /** host:port for gRPC; TLS if `http` is https. */
     grpc: string;
-    /** host:port for gRPC without TLS, when a plain port is open. */
-    plainGrpc?: string;
   };
   /** Where syslog is taken, if it is. */
   syslogPort: number | undefined;
@@ -140,6 +141,8 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   credentials.setUser(user.name, user.password, projectId);
   const maxUnknown = () => settings.get().maxUnknownMachines;
   const nodes = new Nodes({ database, hosts, bus, projectId, now, maxUnknown });
+  let ownUrl = '';
+  let ownPorts: number[] = [];
   const hasNeighbors = () => (options.hasNeighbors ?? false) || settings.get().neighbours;
   const neighbors = new Neighbors({
     now,
@@ -213,7 +216,13 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   // 3 servers
   const isPlainOnly = options.port === false;
   const needsToken = (options.auth ?? (isPlainOnly ? 'none' : 'required')) === 'required';
-  const access = needsToken ? new AccessControl({ signer, credentials, operatorToken }) : undefined;
+  const operatorAccess = new AccessControl({ signer, credentials, operatorToken });
+  const access = needsToken ? operatorAccess : undefined;
+  const originParts = {
+    names: () => certificates.names,
+    ports: () => ownPorts,
+    own: () => ownUrl,
+  };
   const grpc = createGrpcServer({
     workflows,
     enrollment,
@@ -223,11 +232,11 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     isStrict,
     dialects: options.dialects ?? ['tink-legacy', 'tink-current'],
     holdMs: options.holdMs ?? 60_000,
-    origin: (authority) => `${isPlainOnly ? 'http' : 'https'}://${authority}`,
+    origin: (authority) => siteOrigin(originParts, authority, isPlainOnly ? 'http' : 'https'),
     onDefect: onFailure,
     state: database.health,
   });
-  const http = createSiteHttpServer({
+  const httpParts: SiteServerParts = {
     nodes,
     hosts,
     logs,
@@ -243,6 +252,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     bus,
     signer,
     access,
+    operatorAccess,
     grants: { signer, credentials, projectId, lifetimeSeconds: options.tokenLifetimeSeconds ?? 3600 },
     releaseToken: options.releaseToken ?? 'anonymous',
     ca: () => certificates.ca,
@@ -250,14 +260,21 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     files: [...(options.files ?? []), join(stateFolder, 'files-edge-orch')],
     version: await programVersion(),
     state: database.health,
+    names: () => certificates.names,
+    origin: (authority, isSecure) => siteOrigin(originParts, authority, isSecure ? 'https' : 'http'),
+    isLocalTrusted: isPlainOnly && options.auth === undefined,
     now,
     onFailure,
-  });
+  };
+  const http = createSiteHttpServer(httpParts);
+  const files = createFileServer(httpParts);
 
   // 4 listeners
   workflows.start();
   provisioning.catchUp();
-  const listeners = await openListeners(options, certificates, { http, grpc: grpc.accept });
+  const listeners = await openListeners(options, certificates, { http, files, grpc: grpc.accept });
+  ownUrl = listeners.ownUrl;
+  ownPorts = listeners.all.map(({ port }) => port);
   const syslog =
     options.syslogPort === undefined
       ? undefined
@@ -295,11 +312,16 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   };
 }
 
+function outsideAddress(): string | undefined {
+  const addresses = Object.values(networkInterfaces()).flatMap((entries) => entries ?? []);
+  return addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+}
+
 async function openListeners(
   options: StubOptions,
   certificates: SiteCertificates,
-  protocols: Protocols,
-): Promise<{ urls: Stub['urls']; all: Listener[]; secure: TlsListener | undefined }> {
+  protocols: Protocols & { files: Protocols['http'] },
+): Promise<{ urls: Stub['urls']; ownUrl: string; all: Listener[]; secure: TlsListener | undefined }> {
   const host = options.host ?? '::';
   const name = host === '::' || host === '0.0.0.0' ? 'localhost' : host;
   const port = options.port ?? 8443;
@@ -308,11 +330,17 @@ async function openListeners(
       ? undefined
       : await listenTls(protocols, { key: certificates.key, cert: certificates.chain }, { host, port });
   const plainPort = options.plainPort ?? (secure ? false : 8080);
-  const plain = plainPort === false ? undefined : await listenPlain(protocols, { host, port: plainPort });
+  // Beside TLS the plain port is for firmware and iPXE: files, nothing else.
+  const inClear = secure
+    ? { http: protocols.files, grpc: (socket: Socket) => void socket.destroy() }
+    : protocols;
+  const plain = plainPort === false ? undefined : await listenPlain(inClear, { host, port: plainPort });
   const urls = {
     http: secure ? `https://${name}:${secure.port}` : `http://${name}:${plain?.port}`,
     grpc: `${name}:${(secure ?? plain)?.port}`,
-    ...(plain ? { plain: `http://${name}:${plain.port}`, plainGrpc: `${name}:${plain.port}` } : {}),
+    ...(plain ? { plain: `http://${name}:${plain.port}` } : {}),
   };
-  return { urls, secure, all: [secure, plain].filter((listener) => listener !== undefined) };
+  // Nodes cannot use «localhost»: where every address is listened on, they are told the first that leads outside.
+  const ownUrl = urls.http.replace('//localhost:', `//${outsideAddress() ?? 'localhost'}:`);
+  return { urls, ownUrl, secure, all: [secure, plain].filter((listener) => listener !== undefined) };
 }

@@ -28,6 +28,8 @@ export interface SiteCertificates {
   /** Server certificate followed by what leads to a CA that any node of the site trusts. */
   chain: string;
   key: string;
+  /** Names and addresses the server certificate is good for. */
+  names: string[];
 }
 
 /** The site's CA and server certificate from the state folder; made on first start, the server's renewed when needed. */
@@ -51,6 +53,7 @@ export async function openAuthority(
     ca: previous ? `${ca.certificate.trimEnd()}\n${previous}` : ca.certificate,
     chain: `${server}\n${link}`,
     key,
+    names: coveredNames(server),
   };
 }
 

@@ -15,7 +15,7 @@ export function openProjectId(folder: string): string {
 
 /** The password of the user «operator», for signing in at a node's console. */
 export function openOperatorPassword(folder: string): string {
-  return openSecret(join(folder, 'operator-password'), () => randomBytes(9).toString('base64url'));
+  return openSecret(join(folder, 'operator-password'), () => randomBytes(16).toString('base64url'));
 }
 
 function openSecret(path: string, make: () => string): string {

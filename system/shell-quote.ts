@@ -1,4 +1,4 @@
-/** A text as one word of /bin/sh: between single quotes every character is itself. */
+/** A text as one word of a POSIX shell, whatever is in it. A shell has no way to hold a NUL: it is left out. */
 export function shellQuote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
+  return `'${text.replaceAll('\0', '').replaceAll("'", `'\\''`)}'`;
 }

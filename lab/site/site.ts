@@ -53,7 +53,12 @@ export async function startSite(bridge: Bridge, options: SiteOptions = {}): Prom
   ];
   const { log } = await startKindling(bridge.namespace, serve, MACHINES_BOOT);
   await startCustomersDhcp(bridge, options.leases ?? new Map());
-  const forward = await forwardPort(bridge.namespace, { address: bridge.hostAddress, port: PORT });
+  // The port without TLS serves boot files only: from this host, TLS is taken off on the way.
+  const forward = await forwardPort(bridge.namespace, {
+    address: bridge.hostAddress,
+    port: options.httpsBoot ? TLS_PORT : PORT,
+    isTls: options.httpsBoot ?? false,
+  });
 
   const url = options.httpsBoot
     ? `https://${bridge.hostAddress}:${TLS_PORT}`

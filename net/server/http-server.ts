@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { isIP } from 'node:net';
 import type { z } from 'zod';
 import { KindlingError } from '../../protocol/error.ts';
+import { plainAddress } from '../address-group.ts';
 import { parseJson, readBody } from './body.ts';
 import { sendProblem } from './problem.ts';
 import { type Access, type ApiRoute, type RawRoute, RouteTable } from './route.ts';
@@ -11,25 +13,44 @@ export interface HttpServerOptions {
   /** Throws KND_API_UNAUTHENTICATED or KND_API_FORBIDDEN. */
   authorize: (request: IncomingMessage, access: Access) => Promise<void>;
   onFailure: (thrown: unknown, request: IncomingMessage) => void;
+  /** Names that requests may be addressed to besides IP addresses and localhost; undefined: any. */
+  names?: () => readonly string[];
+  /** The address for links; by default as the request gives it. */
+  origin?: (authority: string, isSecure: boolean) => string;
+  timeouts?: Partial<typeof TIMEOUTS>;
 }
+
+const TIMEOUTS = {
+  headersMs: 20_000,
+  /** A node on a slow link may take its time for a request, but not for ever. */
+  requestMs: 120_000,
+  /** Without a byte in either direction: a client that does not read its file, or sends nothing. */
+  silenceMs: 60_000,
+  checkMs: 5000,
+};
 
 /** The HTTP side of the stub. It does not listen: the listeners hand it their connections. */
 export function createHttpServer(options: HttpServerOptions): Server {
   const routes = new RouteTable<RawRoute | ApiRoute>([...options.raw, ...options.api]);
-  const server = createServer((request, response) => {
+  const timeouts = { ...TIMEOUTS, ...options.timeouts };
+  const server = createServer({ connectionsCheckingInterval: timeouts.checkMs }, (request, response) => {
     answer(request, response).catch((thrown: unknown) => {
       options.onFailure(thrown, request);
       sendProblem(response, thrown);
     });
   });
-  // A node on a slow link may take its time for a request, but not for ever.
-  server.headersTimeout = 20_000;
-  server.requestTimeout = 120_000;
+  server.headersTimeout = timeouts.headersMs;
+  server.requestTimeout = timeouts.requestMs;
+  server.timeout = timeouts.silenceMs;
   server.keepAliveTimeout = 65_000;
+  // Node starts the clock of these time-outs when a server listens. This one never does: it is given connections.
+  server.emit('listening');
   return server;
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = parseUrl(request);
+    refuseForeignPages(request, url, options.names?.());
+    const origin = options.origin?.(url.host, url.protocol === 'https:') ?? url.origin;
     const match = routes.find(request.method ?? 'GET', url.pathname);
     if (match.kind === 'none') throw new KindlingError('KND_API_NOT_FOUND', `there is no ${url.pathname}`);
     if (match.kind === 'wrong-method') {
@@ -39,13 +60,17 @@ export function createHttpServer(options: HttpServerOptions): Server {
     const { route, path } = match;
     await options.authorize(request, route.access);
     if (isRaw(route)) {
-      await route.answer({ request, response, path, query: url.searchParams, origin: url.origin });
+      await route.answer({ request, response, path, query: url.searchParams, origin });
       return;
     }
-    const body = route.body ? check(route.body, parseJson(await readBody(request)), 'body') : undefined;
+    if (route.body) requireJson(request);
+    const body = route.body
+      ? check(route.body, parseJson(await readBody(request, route.bodyLimit)), 'body')
+      : undefined;
     const query = route.query ? check(route.query, Object.fromEntries(url.searchParams), 'query') : undefined;
-    const client = (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
-    const result = await route.handle({ body, query, path, origin: url.origin, client });
+    const client = plainAddress(request.socket.remoteAddress);
+    const { authorization } = request.headers;
+    const result = await route.handle({ body, query, path, origin, client, authorization });
     sendJson(response, route.status ?? 200, result);
   }
 }
@@ -73,6 +98,43 @@ function check<T extends z.ZodType>(schema: T, value: unknown, where: string): z
   throw new KindlingError('KND_API_INVALID', `${at}: ${first?.message ?? 'invalid'}`, {
     evidence: { errors: result.error.issues.map(({ path, message }) => ({ at: path.join('.'), message })) },
   });
+}
+
+/**
+ * A page in somebody's browser can send requests here: from another site, or, with a name of its own that it lets point here, as if
+ * it were ours. Neither is answered. Programs send no Origin, and an address of digits cannot be made to point elsewhere.
+ */
+function refuseForeignPages(request: IncomingMessage, url: URL, names: readonly string[] | undefined): void {
+  const { origin } = request.headers;
+  const site = request.headers['sec-fetch-site'];
+  const isForeign = origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== url.host);
+  if (isForeign || site === 'cross-site') {
+    throw new KindlingError('KND_API_FORBIDDEN', 'pages of other sites may not call this server');
+  }
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (names && !isIP(host) && !isNamed(host, names)) {
+    throw new KindlingError('KND_API_FORBIDDEN', 'this server does not answer to the name it was called by', {
+      hint: 'Use an address of the server, or start it with --name.',
+    });
+  }
+}
+
+/** Whether a host is one of the names, some of which may stand for a level: *.edge.example.com. */
+export function isNamed(host: string, names: readonly string[]): boolean {
+  const lower = host.toLowerCase();
+  return (
+    lower === 'localhost' ||
+    names.some((name) => {
+      const known = name.toLowerCase();
+      return known.startsWith('*.') ? lower.replace(/^[^.]+/, '*') === known : lower === known;
+    })
+  );
+}
+
+function requireJson({ headers }: IncomingMessage): void {
+  const type = headers['content-type'] ?? '';
+  if (/^application\/json\s*(;|$)/i.test(type)) return;
+  throw new KindlingError('KND_API_INVALID', `the body must be application/json, not "${type}"`);
 }
 
 function isRaw(route: RawRoute | ApiRoute): route is RawRoute {

@@ -2,6 +2,8 @@ import type { Server as HttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { KindlingError } from '../../protocol/error.ts';
+import { plainAddress } from '../address-group.ts';
+import { Slots } from '../slots.ts';
 
 /** Where connections go once it is known what they speak. */
 export interface Protocols {
@@ -23,6 +25,8 @@ export interface TlsListener extends Listener {
 const HTTP2_PREFACE_START = 'PRI ';
 /** Whoever connects and says nothing is not kept for ever. */
 const FIRST_WORD_TIMEOUT_MS = 20_000;
+/** A node has a handful of connections; a thousand nodes may stand behind one address. */
+const CONNECTIONS = { inAll: 16_384, perAddress: 4096 } as const;
 
 /**
  * One port for everything, told apart without a guess: gRPC clients offer only «h2» in the TLS handshake, while
@@ -76,10 +80,18 @@ export function listenPlain(
 
 function listen(server: Server, { host, port }: { host: string; port: number }): Promise<Listener> {
   const sockets = new Set<Socket>();
-  server.on('connection', (socket) => {
+  const slots = new Slots(CONNECTIONS);
+  // Before anybody else hears of the connection: one too many is gone then.
+  server.prependListener('connection', (socket) => {
+    const address = plainAddress(socket.remoteAddress);
+    const slot = slots.take(address);
+    if (!slot) return void socket.destroy();
     sockets.add(socket);
     socket.setNoDelay(true);
-    socket.once('close', () => sockets.delete(socket));
+    socket.once('close', () => {
+      sockets.delete(socket);
+      slot[Symbol.dispose]();
+    });
   });
   const { promise, resolve, reject } = Promise.withResolvers<Listener>();
   server.once('error', (cause: NodeJS.ErrnoException) => {

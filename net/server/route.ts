@@ -40,6 +40,8 @@ export interface ApiRoute<
   query?: Query;
   answer: Answer;
   status?: number;
+  /** Largest body in bytes; by default as for one gRPC message. */
+  bodyLimit?: number;
   handle: (input: {
     body: z.output<Body>;
     query: z.output<Query>;
@@ -47,6 +49,8 @@ export interface ApiRoute<
     origin: string;
     /** Address of whoever calls. */
     client: string;
+    /** The header of that name, for routes that anyone may call and that do more for a node with its token. */
+    authorization: string | undefined;
   }) => z.input<Answer> | Promise<z.input<Answer>>;
 }
 

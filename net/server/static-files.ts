@@ -5,6 +5,7 @@ import { extname, join, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { TLSSocket } from 'node:tls';
 import { KindlingError } from '../../protocol/error.ts';
+import { plainAddress } from '../address-group.ts';
 import { decideRange } from './range.ts';
 import type { RawRoute } from './route.ts';
 
@@ -20,6 +21,9 @@ const TYPES: Record<string, string> = {
   '.xz': 'application/x-xz',
   '.zst': 'application/zstd',
 };
+
+/** Read ahead for one client; many that read slowly must not fill the memory. */
+const BUFFER_BYTES = 256 * 1024;
 
 /** Called when all bytes of an answer have been sent. */
 type OnSent = (sent: { client: string; file: string; bytes: number; isEncrypted: boolean }) => void;
@@ -38,7 +42,12 @@ export function staticRoute(prefix: string, folders: readonly string[], onSent: 
         const bytes = await sendFile(request, response, file);
         const isEncrypted = request.socket instanceof TLSSocket;
         if (bytes !== undefined)
-          onSent({ client: clientOf(request), file: segments.join('/'), bytes, isEncrypted });
+          onSent({
+            client: plainAddress(request.socket.remoteAddress),
+            file: segments.join('/'),
+            bytes,
+            isEncrypted,
+          });
         return;
       }
       throw new KindlingError('KND_API_NOT_FOUND', `there is no ${prefix}/${segments.join('/')}`);
@@ -80,11 +89,6 @@ async function openInside(folder: string, segments: string[]): Promise<OpenedFil
   }
 }
 
-/** IPv4 clients of a socket that listens on both kinds of address come as ::ffff:10.0.0.7. */
-function clientOf({ socket }: IncomingMessage): string {
-  return (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
-}
-
 /** Gives how many bytes of the file were sent; undefined if none were meant to be, or the client went away. */
 async function sendFile(
   request: IncomingMessage,
@@ -121,7 +125,7 @@ async function sendFile(
   }
   // A node that goes away in the middle is nothing to report.
   try {
-    await pipeline(createReadStream(path, { start, end, highWaterMark: 1024 * 1024 }), response);
+    await pipeline(createReadStream(path, { start, end, highWaterMark: BUFFER_BYTES }), response);
     return end - start + 1;
   } catch {
     return undefined;

@@ -1,5 +1,6 @@
 import { randomBytes, scryptSync, timingSafeEqual } from 'node:crypto';
 import type { Database } from '../store/database.ts';
+import { PasswordHashing } from './password-hashing.ts';
 
 /** A node's client as Keycloak would keep it. */
 export interface NodeClient {
@@ -17,6 +18,7 @@ export interface ClientOwner {
 /** Secrets of nodes and passwords of people. */
 export class Credentials {
   readonly #database: Database;
+  readonly #hashing = new PasswordHashing();
   /** Looked up with every call of every agent, so kept in memory too. */
   readonly #hostOfClient = new Map<string, string>();
 
@@ -73,7 +75,7 @@ export class Credentials {
     this.#database.run(
       'INSERT OR REPLACE INTO users (name, password_hash, salt, project_id) VALUES (?, ?, ?, ?)',
       name,
-      hash(password, salt).toString('hex'),
+      scryptSync(password, salt, 32).toString('hex'),
       salt,
       projectId,
     );
@@ -84,19 +86,15 @@ export class Credentials {
   }
 
   /** The user's project if the password is right. Takes as long for a name that does not exist. */
-  checkPassword(name: string, password: string): string | undefined {
+  async checkPassword(name: string, password: string, address: string): Promise<string | undefined> {
     const row = this.#database.get<{ password_hash: string; salt: string; project_id: string }>(
       'SELECT password_hash, salt, project_id FROM users WHERE name = ?',
       name,
     );
-    const given = hash(password, row?.salt ?? 'nobody');
+    const given = await this.#hashing.hash(password, row?.salt ?? 'nobody', address);
     const wanted = row ? Buffer.from(row.password_hash, 'hex') : Buffer.alloc(given.length);
     return timingSafeEqual(given, wanted) && row ? row.project_id : undefined;
   }
-}
-
-function hash(password: string, salt: string): Buffer {
-  return scryptSync(password, salt, 32);
 }
 
 /** Compares secrets without telling by the time taken how much of it was right. */

@@ -8,6 +8,8 @@ export interface GrantParts {
   credentials: Credentials;
   projectId: string;
   issuer: string;
+  /** Address of the caller, which tries are counted by. */
+  client: string;
   /** EMF's realm gives 3600 s. */
   lifetimeSeconds: number;
 }
@@ -67,7 +69,8 @@ async function grantPassword(form: URLSearchParams, parts: GrantParts): Promise<
     return refuse(401, 'invalid_client', 'Invalid client or Invalid client credentials');
   }
   const name = form.get('username') ?? '';
-  const projectId = parts.credentials.checkPassword(name, form.get('password') ?? '');
+  const password = form.get('password') ?? '';
+  const projectId = await parts.credentials.checkPassword(name, password, parts.client);
   if (!projectId) return refuse(401, 'invalid_grant', 'Invalid user credentials');
   return personTokens(parts, name, [`${projectId}_en-ob`, 'rs-access-r']);
 }

@@ -53,6 +53,10 @@ export function createGrpcServer(parts: GrpcServerParts): GrpcServer {
     'grpc.max_receive_message_length': 4 * 1024 * 1024,
     'grpc.max_send_message_length': 4 * 1024 * 1024,
     'grpc.max_concurrent_streams': 1000,
+    // A peer that is gone, or never spoke HTTP/2 after the handshake, does not answer; one that has nothing to say may come back.
+    'grpc.keepalive_time_ms': 60_000,
+    'grpc.keepalive_timeout_ms': 20_000,
+    'grpc.max_connection_idle_ms': 600_000,
     // Nobody reads grpc-js' own statistics, and they cost time with every call.
     'grpc.enable_channelz': 0,
   });

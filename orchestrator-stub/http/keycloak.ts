@@ -1,3 +1,4 @@
+import { plainAddress } from '../../net/address-group.ts';
 import { readBody } from '../../net/server/body.ts';
 import { sendJson } from '../../net/server/http-server.ts';
 import type { RawRoute } from '../../net/server/route.ts';
@@ -11,7 +12,7 @@ const FORM_LIMIT_BYTES = 64 * 1024;
 
 export interface KeycloakParts {
   signer: TokenSigner;
-  grants: Omit<GrantParts, 'issuer'>;
+  grants: Omit<GrantParts, 'issuer' | 'client'>;
   /** `anonymous`: the release service asks for nothing, which is EMF's default; `signed`: it hands out tokens of its own. */
   releaseToken: 'anonymous' | 'signed';
 }
@@ -29,7 +30,11 @@ export function keycloakRoutes({ signer, grants, releaseToken }: KeycloakParts):
           throw new KindlingError('KND_API_INVALID', `a token request is a form, not «${type}»`);
         }
         const form = new URLSearchParams((await readBody(request, FORM_LIMIT_BYTES)).toString('utf8'));
-        const answer = await answerGrant(form, { ...grants, issuer: `${origin}/realms/master` });
+        const answer = await answerGrant(form, {
+          ...grants,
+          issuer: `${origin}/realms/master`,
+          client: plainAddress(request.socket.remoteAddress),
+        });
         sendJson(response, answer.status, answer.body);
       },
     },

@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server } from 'node:http';
+import { isSameMachine } from '../../net/address-group.ts';
 import { createHttpServer } from '../../net/server/http-server.ts';
 import type { Access, ApiRoute, RawRoute } from '../../net/server/route.ts';
 import { staticRoute } from '../../net/server/static-files.ts';
@@ -22,13 +23,21 @@ export type SiteServerParts = ApiParts &
     files: string[];
     version: string;
     state: StateHealth;
+    /** Names and addresses of the server certificate. */
+    names: () => readonly string[];
+    origin: (authority: string, isSecure: boolean) => string;
+    /** The site has no TLS: whoever is on this very machine needs no token, everybody else does. */
+    isLocalTrusted: boolean;
+    operatorAccess: AccessControl;
     onFailure: (thrown: unknown, request: IncomingMessage) => void;
   };
 
 export function createSiteHttpServer(parts: SiteServerParts): Server {
   return createHttpServer({
     ...siteRoutes(parts),
-    authorize: (request, level) => authorize(parts.access, request, level),
+    authorize: (request, level) => authorize(parts, request, level),
+    names: parts.names,
+    origin: parts.origin,
     onFailure: parts.onFailure,
   });
 }
@@ -46,7 +55,27 @@ export function siteRoutes(parts: SiteServerParts): { api: ApiRoute[]; raw: RawR
     ...keycloakRoutes(parts),
     eventRoute(bus),
     logIntakeRoute({ hosts, logs, bus, caller, now }),
-    staticRoute('/tink-stack', parts.artifacts, ({ client, file, bytes, isEncrypted }) =>
+    ...fileRoutes(parts),
+  ];
+  return { api, raw };
+}
+
+/**
+ * What is served without TLS beside a server that has it: files for firmware and iPXE, which do not know the site's CA. No token, secret
+ * or answer to a node ever goes over it in clear.
+ */
+export function createFileServer(parts: SiteServerParts): Server {
+  return createHttpServer({
+    api: [],
+    raw: fileRoutes(parts),
+    authorize: async () => {},
+    onFailure: parts.onFailure,
+  });
+}
+
+function fileRoutes({ artifacts, files, bus }: SiteServerParts): RawRoute[] {
+  return [
+    staticRoute('/tink-stack', artifacts, ({ client, file, bytes, isEncrypted }) =>
       bus.publish({
         type: 'netboot',
         nodeId: '',
@@ -56,18 +85,19 @@ export function siteRoutes(parts: SiteServerParts): { api: ApiRoute[]; raw: RawR
         bytes,
       }),
     ),
-    staticRoute('/files-edge-orch', parts.files),
+    staticRoute('/files-edge-orch', files),
   ];
-  return { api, raw };
 }
 
 async function authorize(
-  access: AccessControl | undefined,
+  { access, isLocalTrusted, operatorAccess }: SiteServerParts,
   request: IncomingMessage,
   level: Access,
 ): Promise<void> {
-  if (!access || level === 'anyone') return;
-  const caller = await access.identify(request.headers.authorization);
+  if (level === 'anyone') return;
+  const { remoteAddress, localAddress } = request.socket;
+  if (!access && (!isLocalTrusted || isSameMachine(remoteAddress, localAddress))) return;
+  const caller = await operatorAccess.identify(request.headers.authorization);
   if (caller.kind !== 'operator') {
     throw new KindlingError('KND_API_FORBIDDEN', 'this needs the operator’s token');
   }

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { get as getSecurely } from 'node:https';
 import { join } from 'node:path';
 import { fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
@@ -107,13 +110,15 @@ describe('events', () => {
     const { body } = await running.api('POST', '/api/v1/nodes', { json: { serial: 'EVENT1234' } });
     await running.api('POST', '/api/v1/nodes', { json: { serial: 'EVENT5678' } });
     const stop = new AbortController();
-    const url = `${running.stub.urls.plain}/api/v1/events?node=${body.id}`;
+    const url = `${running.stub.urls.http}/api/v1/events?node=${body.id}`;
     const headers = { authorization: `Bearer ${running.stub.token}`, 'last-event-id': '0' };
-    const response = await fetch(url, { headers, signal: stop.signal });
+    const watch = getSecurely(url, { ca: running.stub.ca, headers, signal: stop.signal });
+    watch.on('error', () => {}); // it is ended below
+    const [response] = (await once(watch, 'response')) as [IncomingMessage];
     await running.api('POST', `/api/v1/nodes/${body.id}/onboard`);
     let text = '';
-    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-      text += Buffer.from(chunk).toString();
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      text += chunk.toString();
       if (text.includes('"change":"changed"')) break;
     }
     stop.abort();

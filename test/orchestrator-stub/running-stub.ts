@@ -94,6 +94,7 @@ export class RunningStub implements AsyncDisposable {
         agent: false,
         headers: {
           ...(token ? { authorization: `Bearer ${token}` } : {}),
+          ...(options.json === undefined ? {} : { 'content-type': 'application/json' }),
           ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
           ...options.headers,
         },

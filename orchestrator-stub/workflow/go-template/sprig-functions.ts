@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { parse as parseYaml, stringify as stringifyYaml } from 'yaml';
+import { shellQuote } from '../../../system/shell-quote.ts';
 import type { TemplateFunction } from './go-functions.ts';
 import { quoteGo } from './printf.ts';
 import {
@@ -42,6 +43,8 @@ export const SPRIG_FUNCTIONS: Record<string, TemplateFunction> = {
       .filter((v) => v !== null && v !== undefined)
       .map((v) => `'${toText(v)}'`)
       .join(' '),
+  // Ours: sprig's squote puts quotes around a text and leaves those inside as they are, which no shell is safe from.
+  shellQuote: (...args) => args.map((v) => shellQuote(toText(v ?? ''))).join(' '),
   upper: (text) => toText(text).toUpperCase(),
   lower: (text) => toText(text).toLowerCase(),
   title: (text) =>
