@@ -1,7 +1,8 @@
 import { KindlingError } from '../../protocol/error.ts';
 import { closestName } from '../../system/closest-name.ts';
 import type { KernelArguments } from '../../system/kernel-arguments.ts';
-import { OTHER_KERNEL_KEYS, OTHER_KERNEL_PREFIXES, SETTINGS, type Setting } from './settings.ts';
+import { BOOT_KERNEL_KEYS, BOOT_KERNEL_PREFIXES } from './kernel-keys.ts';
+import { SETTINGS, type Setting } from './settings.ts';
 
 type Settings = typeof SETTINGS;
 type ValueOf<S> = S extends Setting<infer T> ? T : never;
@@ -119,11 +120,11 @@ function refuseUnknownNames({ flags, kernel }: ConfigSources): void {
   }
   const knownKeys = [
     ...Object.values(SETTINGS).flatMap((setting: Setting<unknown>) => setting.kernel ?? []),
-    ...OTHER_KERNEL_KEYS,
+    ...BOOT_KERNEL_KEYS,
   ].filter((name) => name.startsWith('kindling.'));
   for (const { key: name } of kernel.entries) {
     if (!name.startsWith('kindling.') || knownKeys.includes(name)) continue;
-    if (OTHER_KERNEL_PREFIXES.some((prefix) => name.startsWith(prefix))) continue;
+    if (BOOT_KERNEL_PREFIXES.some((prefix) => name.startsWith(prefix))) continue;
     throw new KindlingError(
       'KND_CONFIG_UNKNOWN_KEY',
       `the kernel command line has ${name}, which Kindling does not know${suggest(name, knownKeys, '')}`,

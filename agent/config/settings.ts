@@ -1,4 +1,3 @@
-import { BOOT_KERNEL_KEYS, BOOT_KERNEL_PREFIXES } from '../boot/kernel-keys.ts';
 import {
   duration,
   hostLines,
@@ -36,7 +35,8 @@ const withDefault = <T>(value: Setting<T> & { default: NoInfer<T> }): Setting<T>
 
 /**
  * Every setting of the agent, and every name under which a real orchestrator, boot script or person gives it.
- * Sources in order of precedence: flags, kernel command line, env_config, default. There is no second list.
+ * Sources in order of precedence: flags, kernel command line, env_config, default. There is no second list of settings; what
+ * bring-up asks the kernel command line for, before there is a config, is in kernel-keys.ts.
  */
 export const SETTINGS = {
   // --- who to talk to ---
@@ -251,38 +251,6 @@ export const SETTINGS = {
     parse: text,
   }),
 
-  // --- network of the Micro-OS (used by bring-up) ---
-  hwAddr: setting({
-    summary: 'MAC of the NIC to use',
-    flags: ['hw-addr'],
-    kernel: ['hw_addr'],
-    parse: text,
-  }),
-  vlanId: setting({
-    summary: 'VLAN to use on that NIC',
-    flags: ['vlan-id'],
-    kernel: ['vlan_id'],
-    parse: text,
-  }),
-  ipam: setting({
-    summary: 'static network: mac:vlan:ip:mask:gateway:host:dns:search:ntp, MAC with dashes',
-    flags: ['ipam'],
-    kernel: ['ipam'],
-    parse: text,
-  }),
-  networkInterface: setting({
-    summary: 'the only interface to ask DHCP on',
-    flags: ['interface'],
-    kernel: ['interface'],
-    parse: text,
-  }),
-  facility: setting({
-    summary: 'name of the place, in logs',
-    flags: ['facility'],
-    kernel: ['facility'],
-    parse: text,
-  }),
-
   // --- containers (foreign actions only) ---
   dockerRegistry: setting({
     summary: 'registry for action images that Kindling does not have built in',
@@ -317,12 +285,6 @@ export const SETTINGS = {
     flags: ['registry-mirrors'],
     kernel: ['kindling.registry_mirrors'],
     env: ['KINDLING_REGISTRY_MIRRORS'],
-    parse: text,
-  }),
-  tinkWorkerImage: setting({
-    summary: 'image of the original worker; read, shown, not used',
-    flags: ['tink-worker-image'],
-    kernel: ['tink_worker_image'],
     parse: text,
   }),
 
@@ -376,8 +338,3 @@ export const SETTINGS = {
     default: false,
   }),
 } as const;
-
-/** Own keys that other parts read: `kindling-agent boot` and its one-action mode. */
-export const OTHER_KERNEL_KEYS: readonly string[] = BOOT_KERNEL_KEYS;
-/** `kindling.set.<VAR>` gives a variable to that one action; anything may follow. */
-export const OTHER_KERNEL_PREFIXES: readonly string[] = BOOT_KERNEL_PREFIXES;
