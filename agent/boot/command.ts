@@ -11,7 +11,7 @@ import { waitFor } from '../../system/wait.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { describeIdentity, rejectedFacts } from '../identity/describe.ts';
 import { identify } from '../identity/identify.ts';
-import { physicalNics } from '../identity/mac-addresses.ts';
+import { physicalNics } from '../identity/physical-nics.ts';
 import { describeInventory } from '../inventory/describe.ts';
 import { driverless, readPciDevices } from '../inventory/pci.ts';
 import { takeInventory } from '../inventory/take-inventory.ts';

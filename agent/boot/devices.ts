@@ -2,7 +2,7 @@ import { KindlingError } from '../../protocol/error.ts';
 import type { MachineFiles } from '../../system/machine-files.ts';
 import type { Run } from '../../system/run.ts';
 import { waitFor } from '../../system/wait.ts';
-import { physicalNics } from '../identity/mac-addresses.ts';
+import { physicalNics } from '../identity/physical-nics.ts';
 import { readDiskFacts } from '../inventory/disk-facts.ts';
 import { driverless, readPciDevices } from '../inventory/pci.ts';
 import type { View } from './console/view.ts';

@@ -1,6 +1,6 @@
+import { parseMac } from '../../formats/mac-address.ts';
 import type { KernelArguments } from '../../system/kernel-arguments.ts';
 import type { MachineFiles } from '../../system/machine-files.ts';
-import { normalizeMac } from './mac-addresses.ts';
 
 /**
  * The MAC address of the NIC the machine booted from: our own key, then PXELINUX's and iPXE's BOOTIF (with a leading
@@ -16,7 +16,7 @@ export function readBootMac(files: MachineFiles, kernelArguments: KernelArgument
     files.text('/sys/firmware/ibft/ethernet0/mac'),
   ];
   for (const candidate of candidates) {
-    const mac = normalizeMac(candidate ?? '');
+    const mac = parseMac(candidate ?? '');
     if (mac) return mac;
   }
   return undefined;

@@ -6,7 +6,7 @@ import type { MachineFiles } from '../../system/machine-files.ts';
 import { readBootMac } from './boot-nic.ts';
 import { type FirmwareTells, readFirmwareTells } from './firmware-tells.ts';
 import { whyJunkText, whyJunkUuid } from './junk.ts';
-import { isLocallyAdministered, type PhysicalNic, physicalNics } from './mac-addresses.ts';
+import { isLocallyAdministered, type PhysicalNic, physicalNics } from './physical-nics.ts';
 import { swapUuid } from './smbios/system-information.ts';
 
 /** Who this machine is. The rules and their reasons: docs/explanation/identity.md. */

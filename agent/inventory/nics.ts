@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os';
 import type { Nic } from '../../protocol/inventory.ts';
 import type { MachineFiles } from '../../system/machine-files.ts';
-import { physicalNics } from '../identity/mac-addresses.ts';
+import { physicalNics } from '../identity/physical-nics.ts';
 
 export function readNics(files: MachineFiles, bootMac: string | undefined): Nic[] {
   const addresses = files.path('/') === '/' ? networkInterfaces() : {};

@@ -57,11 +57,6 @@ export function normalizeUuid(uuid: string): string {
   return uuid.trim().toLowerCase();
 }
 
-/** A MAC as we store and compare it: lower case with colons. */
-export function normalizeMac(mac: string): string {
-  return mac.trim().toLowerCase().replaceAll('-', ':');
-}
-
 /** The same UUID with its first three fields byte-swapped, as tools that follow SMBIOS before 2.6 print it. */
 export function swapUuidFields(uuid: string): string {
   const [a = '', b = '', c = '', d = '', e = ''] = uuid.split('-');

@@ -1,9 +1,10 @@
+import { normalizeMac } from '../../formats/mac-address.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Inventory } from '../../protocol/inventory.ts';
 import type { EventBus, NodeChange } from '../events/bus.ts';
 import type { Database } from '../store/database.ts';
 import { resourceId } from '../store/identifiers.ts';
-import { type Host, normalizeMac, normalizeUuid, swapUuidFields } from './host.ts';
+import { type Host, normalizeUuid, swapUuidFields } from './host.ts';
 import type { HostTable } from './host-table.ts';
 import {
   allowOnboarding,

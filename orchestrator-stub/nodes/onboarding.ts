@@ -1,10 +1,11 @@
+import { normalizeMac } from '../../formats/mac-address.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Credentials, NodeClient } from '../credentials/credentials.ts';
 import type { SiteSettings } from '../settings/site-settings.ts';
 import type { Database } from '../store/database.ts';
 import { resourceId } from '../store/identifiers.ts';
 import { isStateFailure } from '../store/state-failure.ts';
-import { type Host, normalizeMac, normalizeUuid, status, swapUuidFields } from './host.ts';
+import { type Host, normalizeUuid, status, swapUuidFields } from './host.ts';
 import type { HostTable } from './host-table.ts';
 import { awaitsFirstBoot, type Instance } from './instance.ts';
 import type { Nodes } from './nodes.ts';

@@ -1,5 +1,6 @@
+import { normalizeMac } from '../../formats/mac-address.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import { type Host, normalizeMac, normalizeUuid, status } from './host.ts';
+import { type Host, normalizeUuid, status } from './host.ts';
 
 export const UUID_PATTERN = /^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/;
 export const SERIAL_PATTERN = /^[A-Za-z0-9]{5,20}$/;

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type JsonValue, toJson } from '@bufbuild/protobuf';
+import { normalizeMac } from '../../formats/mac-address.ts';
 import { type AgentAttributes, AgentAttributesSchema } from '../../protocol/generated/tink-current_pb.js';
-import { type Host, normalizeMac } from '../nodes/host.ts';
+import type { Host } from '../nodes/host.ts';
 import type { HostTable } from '../nodes/host-table.ts';
 import type { Nodes } from '../nodes/nodes.ts';
 import { MAC_PATTERN, newHost } from '../nodes/registration.ts';

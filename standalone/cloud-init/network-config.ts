@@ -1,6 +1,6 @@
+import { normalizeMac } from '../../formats/mac-address.ts';
 import { FIRST_NIC_MAC } from '../../protocol/stick.ts';
 import { parseIp } from '../config/addresses.ts';
-import { normalizeMac } from '../config/names.ts';
 import type { NetworkInterface } from '../config/schema.ts';
 
 interface Addressing {

@@ -16,11 +16,6 @@ export function isMac(text: string): boolean {
   return /^[0-9a-f]{2}([:-][0-9a-f]{2}){5}$/i.test(text);
 }
 
-/** Lower case with colons, as the inventory has it. */
-export function normalizeMac(text: string): string {
-  return text.toLowerCase().replaceAll('-', ':');
-}
-
 /** Absolute, without empty, `.` or `..` parts, trailing slash, NUL or line break. */
 export function isCleanAbsolutePath(path: string): boolean {
   if (!path.startsWith('/') || /[\0\n\r]/.test(path)) return false;

@@ -1,5 +1,6 @@
+import { normalizeMac } from '../../formats/mac-address.ts';
 import type { Path, Report } from './issue.ts';
-import { isMac, normalizeMac } from './names.ts';
+import { isMac } from './names.ts';
 import { isTree } from './normalize.ts';
 import type { Config, NodeEntry, NodeMatch } from './schema.ts';
 

@@ -3,7 +3,7 @@ import { KindlingError } from '../../../protocol/error.ts';
 import type { MachineFiles } from '../../../system/machine-files.ts';
 import type { Run } from '../../../system/run.ts';
 import { waitFor } from '../../../system/wait.ts';
-import type { PhysicalNic } from '../../identity/mac-addresses.ts';
+import type { PhysicalNic } from '../../identity/physical-nics.ts';
 import type { View } from '../console/view.ts';
 import { choosePort, type PortFacts } from './choose-port.ts';
 import type { DhcpClients } from './dhcp-client.ts';

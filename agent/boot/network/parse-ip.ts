@@ -1,6 +1,6 @@
 import { isIP, isIPv4 } from 'node:net';
+import { parseMac } from '../../../formats/mac-address.ts';
 import { KindlingError } from '../../../protocol/error.ts';
-import { normalizeMac } from '../../identity/mac-addresses.ts';
 import type { InterfacePlan, NicSelector } from './network-plan.ts';
 
 const DHCP_WORDS = new Set(['dhcp', 'on', 'any', 'both', 'single-dhcp', 'dhcp4', 'either6']);
@@ -78,7 +78,7 @@ function mtuOf(text: string | undefined, bad: (why: string) => KindlingError): {
 }
 
 function selectorOf(text: string): NicSelector {
-  const mac = /^([0-9a-f]{2}[:-]){5}[0-9a-f]{2}$/i.test(text) ? normalizeMac(text) : undefined;
+  const mac = /^([0-9a-f]{2}[:-]){5}[0-9a-f]{2}$/i.test(text) ? parseMac(text) : undefined;
   return mac ? { mac } : { name: text };
 }
 

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
+import { parseMac } from '../../../formats/mac-address.ts';
 import type { KernelArguments } from '../../../system/kernel-arguments.ts';
-import { normalizeMac } from '../../identity/mac-addresses.ts';
 import type { BondPlan, InterfacePlan, NetworkPlan } from './network-plan.ts';
 import { badArgument, parseIp, prefixOf, splitFields } from './parse-ip.ts';
 
@@ -37,7 +37,7 @@ function defaultInterfaces(args: KernelArguments, { vlans, bonds }: NetworkPlan)
   const made = [...vlans, ...bonds.filter(({ name }) => !vlans.some(({ parent }) => parent === name))];
   if (made.length > 0) return made.map(({ name }) => ({ nic: { name }, method: { kind: 'dhcp' } }));
   const name = args.last('interface');
-  const mac = normalizeMac(args.last('hw_addr') ?? '');
+  const mac = parseMac(args.last('hw_addr') ?? '');
   const vlanId = parseVlanId(args.last('vlan_id'), 'vlan_id');
   if (vlanId !== undefined) {
     return [{ nic: name ? { name } : mac ? { mac } : 'every', vlanId, method: { kind: 'dhcp' } }];
@@ -50,7 +50,7 @@ function parseIpam(argument: string) {
   const bad = (why: string) => badArgument(`ipam=${argument}`, why);
   const [macText = '', vlan = '', address = '', mask = '', gateway = '', hostname = '', dns, search, ntp] =
     splitFields(argument);
-  const mac = normalizeMac(macText);
+  const mac = parseMac(macText);
   if (!mac) throw bad(`"${macText}" is not a MAC address`);
   if (!isIP(address)) throw bad(`"${address}" is not an IP address`);
   if (gateway && !isIP(gateway)) throw bad(`the gateway "${gateway}" is not an IP address`);
@@ -104,7 +104,7 @@ function parseBond(argument: string): BondPlan {
 
 function parseIfname(argument: string): { mac: string; name: string } {
   const [, name, macText] = /^([^:]+):(.+)$/.exec(argument) ?? [];
-  const mac = normalizeMac(macText ?? '');
+  const mac = parseMac(macText ?? '');
   if (!name || !mac) throw badArgument(`ifname=${argument}`, 'it is <name>:<MAC address>');
   return { mac, name };
 }

@@ -1,4 +1,4 @@
-import type { PhysicalNic } from '../../identity/mac-addresses.ts';
+import type { PhysicalNic } from '../../identity/physical-nics.ts';
 import type { InterfacePlan, NetworkPlan } from './network-plan.ts';
 
 /** One interface that will carry addresses, once it is there. */

@@ -1,6 +1,7 @@
+import { normalizeMac } from '../../../formats/mac-address.ts';
 import { contains, firstAddress, lastAddress, parseIp, parseNetwork } from '../addresses.ts';
 import type { Path, Report } from '../issue.ts';
-import { isDnsName, isMac, normalizeMac } from '../names.ts';
+import { isDnsName, isMac } from '../names.ts';
 import type { Config, NetworkInterface } from '../schema.ts';
 
 const AT: Path = ['operatingSystem', 'network'];

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readBootMac } from '../../../agent/identity/boot-nic.ts';
 import { decideIdentity } from '../../../agent/identity/identify.ts';
-import { normalizeMac } from '../../../agent/identity/mac-addresses.ts';
+import { parseMac } from '../../../formats/mac-address.ts';
 import { parseKernelArguments } from '../../../system/kernel-arguments.ts';
 import { machineFiles } from '../../../system/machine-files.ts';
 
@@ -100,5 +100,5 @@ test.each([
 });
 
 test.each(['00:00:00:00:00:00', 'ff:ff:ff:ff:ff:ff', '52:54:00', ''])('%s is no MAC address', (text) => {
-  expect(normalizeMac(text)).toBeUndefined();
+  expect(parseMac(text)).toBeUndefined();
 });

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { bringUpNetwork } from '../../../../agent/boot/network/bring-up.ts';
 import { dhcpClients } from '../../../../agent/boot/network/dhcp-client.ts';
 import { parseNetwork } from '../../../../agent/boot/network/parse-network.ts';
-import { normalizeMac } from '../../../../agent/identity/mac-addresses.ts';
+import { parseMac } from '../../../../formats/mac-address.ts';
 import { toKindlingError } from '../../../../protocol/error.ts';
 import { parseKernelArguments } from '../../../../system/kernel-arguments.ts';
 import { machineFiles } from '../../../../system/machine-files.ts';
@@ -35,7 +35,7 @@ try {
         .filter((name) => name.startsWith('eth'))
         .map((name) => ({
           name,
-          mac: normalizeMac(real.text(`/sys/class/net/${name}/address`) ?? '') ?? '',
+          mac: parseMac(real.text(`/sys/class/net/${name}/address`) ?? '') ?? '',
         })),
     cardsWithoutDriver: () => [],
     bootMac: settings.bootMac,

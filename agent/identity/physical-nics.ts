@@ -1,3 +1,4 @@
+import { parseMac } from '../../formats/mac-address.ts';
 import type { MachineFiles } from '../../system/machine-files.ts';
 
 const ETHERNET = 1; // ARPHRD_ETHER
@@ -14,7 +15,7 @@ export function physicalNics(files: MachineFiles): PhysicalNic[] {
   const burnedIn = permanentMacsOfBondMembers(files);
   return files.names('/sys/class/net').flatMap((name) => {
     const folder = `/sys/class/net/${name}`;
-    const mac = normalizeMac(files.text(`${folder}/address`) ?? '');
+    const mac = parseMac(files.text(`${folder}/address`) ?? '');
     if (
       files.number(`${folder}/type`) !== ETHERNET ||
       files.resolved(`${folder}/device`) === undefined ||
@@ -35,18 +36,11 @@ function permanentMacsOfBondMembers(files: MachineFiles): Map<string, string> {
     for (const [, name, address] of text.matchAll(
       /^Slave Interface: (\S+)$[\s\S]*?^Permanent HW addr: (\S+)$/gm,
     )) {
-      const mac = normalizeMac(address ?? '');
+      const mac = parseMac(address ?? '');
       if (name && mac) found.set(name, mac);
     }
   }
   return found;
-}
-
-/** aa:bb:cc:dd:ee:ff from any usual way to write it; undefined if it is none or identifies nothing. */
-export function normalizeMac(text: string): string | undefined {
-  const digits = text.trim().toLowerCase().replaceAll(/[:.-]/g, '');
-  if (!/^[0-9a-f]{12}$/.test(digits) || /^(0+|f+)$/.test(digits)) return undefined;
-  return (digits.match(/../g) ?? []).join(':');
 }
 
 /** The second lowest bit of the first byte: set by software, so maybe not unique, maybe not there after the next boot. */
