@@ -7,6 +7,8 @@ import LongestFirst from './test/longest-first.ts';
 //   *.qemu.test.ts         boots virtual machines, each busy on one core; two files at a time
 // Nothing is tried a second time: a test that needs it is broken, or what it tests is. Devices and machines share two cores
 // with whatever else runs, so deadlines are long; what is waited for has its own, shorter one, and says what did not come.
+/** `npm run test:long` asks for more rounds of the seeded tests (test/seeds/seeds.ts), which then need more time. */
+const scale = Number(process.env['KINDLING_TEST_SCALE'] ?? 1);
 /** For what is polled: as good as never, within the time of every test. */
 const expectations = { poll: { timeout: 15_000 } };
 
@@ -20,7 +22,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['**/*.integration.test.ts', '**/*.qemu.test.ts'],
-          testTimeout: 20_000,
+          testTimeout: 20_000 * scale,
           expect: expectations,
           sequence: { groupOrder: 0 },
         },
@@ -29,7 +31,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/**/*.integration.test.ts'],
-          testTimeout: 120_000,
+          testTimeout: 120_000 * scale,
           expect: expectations,
           hookTimeout: 300_000,
           sequence: { groupOrder: 1 },

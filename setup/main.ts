@@ -1,6 +1,7 @@
 import { describeError, KindlingError, toKindlingError } from '../protocol/error.ts';
 import { generateCode } from './generate.ts';
 import { installDebianPackages } from './install-debian-packages.ts';
+import { besideBusyProcesses, longTestEnvironment, seededTestFiles } from './long-tests.ts';
 import { runProgram } from './run-program.ts';
 
 interface NpmCommand {
@@ -17,6 +18,7 @@ const onNodeAlone = { needsRoot: false, needsDebianPackages: false };
 const COMMANDS: Record<string, NpmCommand> = {
   demo: { ...onTheWholeMachine, start: (args) => node(['demo/main.ts', ...args]) },
   test: { ...onTheWholeMachine, start: (args) => inOrder(lint, () => vitest(args)) },
+  'test:long': { ...onTheWholeMachine, start: longTests },
   bench: { ...onTheWholeMachine, start: (args) => node(['bench/main.ts', ...args]) },
   qemu: { ...onTheWholeMachine, start: (args) => node(['lab/qemu/cli.ts', ...args]) },
   check: { ...onNodeAlone, start: (args) => inOrder(lint, () => unitTests(args)) },
@@ -47,20 +49,30 @@ function throughSudo(args: string[]): Promise<number> {
   return runProgram('sudo', ['-E', process.execPath, ...process.execArgv, import.meta.filename, ...args]);
 }
 
-function node(args: string[]): Promise<number> {
-  return runProgram(process.execPath, ['--disable-warning=ExperimentalWarning', ...args]);
+function node(args: string[], env?: Record<string, string>): Promise<number> {
+  return runProgram(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], env);
 }
 
 function kindling(args: string[]): Promise<number> {
   return node(['cli/main.ts', ...args]);
 }
 
-function vitest(args: string[]): Promise<number> {
-  return node(['node_modules/vitest/vitest.mjs', 'run', ...args]);
+function vitest(args: string[], env?: Record<string, string>): Promise<number> {
+  return node(['node_modules/vitest/vitest.mjs', 'run', ...args], env);
 }
 
 function unitTests(args: string[]): Promise<number> {
   return vitest(['--project', 'unit', ...args]);
+}
+
+/** The seeded tests (or the files that are named) with more rounds, a seed of their own and no core to spare. */
+function longTests(args: string[]): Promise<number> {
+  const env = longTestEnvironment(process.env);
+  const which = args.length > 0 ? args : seededTestFiles(process.cwd());
+  process.stderr.write(
+    `▸ seed ${env['KINDLING_TEST_SEED']}, ${env['KINDLING_TEST_SCALE']} times the rounds\n`,
+  );
+  return besideBusyProcesses(() => vitest(which, env));
 }
 
 /** Types, format and lint, unused code. */

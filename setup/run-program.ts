@@ -2,9 +2,13 @@ import { spawn } from 'node:child_process';
 import { KindlingError } from '../protocol/error.ts';
 
 /** Runs a program on this terminal and gives its exit code; Ctrl-C goes to the program, which ends in its own way. */
-export function runProgram(program: string, args: readonly string[]): Promise<number> {
+export function runProgram(
+  program: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const child = spawn(program, args, { stdio: 'inherit' });
+  const child = spawn(program, args, { stdio: 'inherit', env: { ...process.env, ...env } });
   const ignore = () => {};
   process.on('SIGINT', ignore);
   child.on('error', (cause) =>
