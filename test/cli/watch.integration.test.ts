@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { watchNodes } from '../../cli/node/watch.ts';
+import { openResponse } from '../../net/http.ts';
 import { EventBus, type StubEvent } from '../../orchestrator-stub/events/bus.ts';
 import { eventRoute } from '../../orchestrator-stub/http/events.ts';
 
@@ -59,7 +60,13 @@ const watch = (more: { until?: string; timeout?: string }) =>
     output: 'table',
     ...more,
   });
-const listening = (connections: number) => vi.waitFor(() => expect(asked.events).toBe(connections), 10_000);
+/** Until an event has come through the nth connection: what happens from then on happens to somebody who watches. */
+async function listening(connections: number): Promise<void> {
+  await vi.waitFor(() => expect(asked.events).toBe(connections), 10_000);
+  bus.publish(node(`Listening ${connections}`));
+  await vi.waitFor(() => expect(seen()).toContain(`Listening ${connections}`), 10_000);
+}
+const seen = () => lines.map((line) => line.split(': ').at(-1));
 
 test('the events say when the node is there: nobody is asked once per event', async () => {
   const watching = watch({ until: 'running' });
@@ -67,7 +74,7 @@ test('the events say when the node is there: nobody is asked once per event', as
   for (let index = 0; index < 200; index += 1) bus.publish(node(`Writing ${index}`));
   bus.publish(node('Running'));
   await watching;
-  expect(lines).toHaveLength(201);
+  expect(lines).toHaveLength(202);
   expect(asked).toEqual({ node: 2, events: 1 });
 });
 
@@ -77,7 +84,7 @@ test('a node that was there already needs no event', async () => {
   expect(lines).toEqual([]);
 });
 
-test('after a restart of the orchestrator no event is missed, even if none had come before', async () => {
+test('after a restart of the orchestrator no event is missed', async () => {
   const watching = watch({ until: 'running' });
   await listening(1);
   await stop();
@@ -87,7 +94,16 @@ test('after a restart of the orchestrator no event is missed, even if none had c
   await listening(2);
   bus.publish(node('Running'));
   await watching;
-  expect(lines.map((line) => line.split(': ').at(-1))).toEqual(['Rebooting', 'Running']);
+  expect(seen()).toEqual(['Listening 1', 'Rebooting', 'Listening 2', 'Running']);
+});
+
+test('a watcher knows its place in the stream before the first event', async () => {
+  bus.publish(node('Long ago'));
+  const response = await openResponse({}, `http://127.0.0.1:${port}/api/v1/events`);
+  for await (const piece of response.pieces()) {
+    expect(piece.toString()).toBe(`retry: 2000\nid: ${bus.lastId}\n\n`);
+    break;
+  }
 });
 
 test('what the node became while nobody could be asked ends the wait too', async () => {
@@ -106,11 +122,12 @@ test('the closing message names the time that was given, and there is none witho
     message: 'till-7 is not "running" after 0.2 s',
   });
   await expect(watch({ until: 'running', timeout: 'soon' })).rejects.toMatchObject({ code: 'KND_USAGE' });
+  const before = asked.events;
   const watching = watch({ until: 'running' });
-  await listening(2);
+  await listening(before + 1);
   await stop(); // once the end of the stream, and so of the wait: "after undefined s"
   await start();
-  await listening(3);
+  await listening(before + 2);
   bus.publish(node('Running'));
   await expect(watching).resolves.toBeUndefined();
 });
