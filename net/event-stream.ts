@@ -1,7 +1,7 @@
 import { KindlingError } from '../protocol/error.ts';
 import { pause } from '../system/wait.ts';
 import { type HttpNetwork, type HttpRequest, openResponse } from './http.ts';
-import { type BackOff, delayBefore } from './retry.ts';
+import { type BackOff, delayBefore, reconnectBackOff } from './retry.ts';
 
 /** One event of a server (HTML standard, 9.2 "Server-sent events"). */
 export interface ServerEvent {
@@ -75,8 +75,6 @@ export interface EventStreamOptions {
   refusal: (status: number, body: string) => Error;
 }
 
-const RECONNECT: BackOff = { firstMs: 1000, factor: 2, maxMs: 30_000 };
-
 /**
  * Events until the signal, over as many connections as it takes: each goes on after the last event of the one before. A server
  * that cannot be reached at the start is an error; later it is waited for, because it was there.
@@ -86,7 +84,7 @@ export async function* readEvents(
   url: string | URL,
   options: EventStreamOptions,
 ): AsyncGenerator<ServerEvent> {
-  const { signal, backOff = RECONNECT } = options;
+  const { signal, backOff = reconnectBackOff() } = options;
   let lastId = '';
   let retryMs: number | undefined;
   let failures = 0;

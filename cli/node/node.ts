@@ -144,6 +144,7 @@ async function logs(
   const { id } = await connection.call<NodeView>('GET', pathOf(node));
   const stream = options.follow ? connection.events(`/api/v1/events?node=${id}`) : undefined;
   const first = stream?.next();
+  first?.catch(() => {}); // told below, unless the lines cannot be had either
   const { lines } = await connection.call<{ lines: Line[] }>(
     'GET',
     `${pathOf(node)}/logs?limit=${encodeURIComponent(options.lines)}`,
