@@ -20,6 +20,7 @@ import { type Console, openConsoles } from './onboarding/console.ts';
 import { decideNodeFacts, type NodeFacts } from './onboarding/node-facts.ts';
 import { reportDiscovery } from './report/discovery.ts';
 import { reportBootKpis } from './report/kpi.ts';
+import type { OtlpNode } from './report/otlp.ts';
 import { type AgentStatus, Reporting } from './report/reporting.ts';
 import { otlpSink } from './report/sinks.ts';
 import { actionEnvironment } from './workflow/action-environment.ts';
@@ -122,7 +123,7 @@ async function showToServer(agent: Agent): Promise<void> {
   const { options, config, network, reporting, inventory } = agent;
   const { server } = config;
   if (server === undefined) return;
-  const nodeId = await retryUntilItWorks(() => reportDiscovery(network, server, inventory, options.signal), {
+  const hostId = await retryUntilItWorks(() => reportDiscovery(network, server, inventory, options.signal), {
     name: `the discovery report to ${server}`,
     signal: options.signal,
     onFailure: reporting.waiting,
@@ -130,7 +131,7 @@ async function showToServer(agent: Agent): Promise<void> {
     if (!options.signal?.aborted) reporting.log.warn(`no discovery report: ${String(error)}`);
     return undefined;
   });
-  if (nodeId !== undefined) shipLogsTo(agent, parseEndpoint(server, 'verified'), nodeId);
+  if (hostId !== undefined) shipLogsTo(agent, parseEndpoint(server, 'verified'), { hostId });
 }
 
 /** Onboards and works; if the server has revoked the node's credentials meanwhile, does it all again. */
@@ -144,7 +145,8 @@ async function onboardAndWork(agent: Agent): Promise<HandOver | undefined> {
       agent.credentials = credentials;
       if (credentials) void credentials.keepFresh(signal);
       if (credentials && config.loggingServer !== undefined && !isAnew) {
-        shipLogsTo(agent, parseEndpoint(config.loggingServer, siteTls(config)), inventory.identity.nodeId);
+        const { nodeId } = inventory.identity;
+        shipLogsTo(agent, parseEndpoint(config.loggingServer, siteTls(config)), { nodeId });
       }
       return await work(agent, credentials);
     } catch (error) {
@@ -182,13 +184,13 @@ async function onboardNode(agent: Agent, isAnew: boolean): Promise<Credentials |
   });
 }
 
-function shipLogsTo(agent: Agent, endpoint: Endpoint, nodeId: string): void {
+function shipLogsTo(agent: Agent, endpoint: Endpoint, node: OtlpNode): void {
   const { network, reporting, facts } = agent;
   reporting.shipTo(
     otlpSink({
       network,
       endpoint,
-      source: { hostGuid: facts().uuid, nodeId, stream: reporting.stream },
+      source: { hostGuid: facts().uuid, node, stream: reporting.stream },
       credentials: () => agent.credentials,
     }),
   );

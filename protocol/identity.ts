@@ -1,3 +1,4 @@
+import type { NodeId } from './ids.ts';
 /** Who a machine is, as far as its firmware tells the truth. */
 export interface Identity {
   /** SMBIOS system UUID, lower case with dashes, in the byte order Linux prints; undefined if junk. */
@@ -13,7 +14,7 @@ export interface Identity {
   /** MAC of the NIC the machine booted from, if known. */
   bootMac?: string;
   /** Stable across boots and reinstalls: derived from the best of uuid, serial, macs. */
-  nodeId: string;
+  nodeId: NodeId;
   /** What nodeId was derived from, and what was rejected and why. */
   evidence: IdentityEvidence[];
 }

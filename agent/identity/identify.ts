@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Identity, IdentityEvidence } from '../../protocol/identity.ts';
+import { toNodeId } from '../../protocol/ids.ts';
 import type { KernelArguments } from '../../system/kernel-arguments.ts';
 import type { MachineFiles } from '../../system/machine-files.ts';
 import { readBootMac } from './boot-nic.ts';
@@ -43,7 +44,7 @@ export function decideIdentity(
     ...(product ? { product } : {}),
     macs,
     ...(bootMac ? { bootMac } : {}),
-    nodeId: deriveNodeId(best, manufacturer, product),
+    nodeId: toNodeId(deriveNodeId(best, manufacturer, product)),
     evidence,
   };
 }

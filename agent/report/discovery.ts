@@ -1,5 +1,6 @@
 import { fetchText } from '../../net/http.ts';
 import { KindlingError } from '../../protocol/error.ts';
+import { type HostId, toHostId } from '../../protocol/ids.ts';
 import type { Inventory } from '../../protocol/inventory.ts';
 import { parseEndpoint } from '../connection/endpoint.ts';
 import { explainCallError, httpStatusError } from '../connection/explain.ts';
@@ -11,7 +12,7 @@ export async function reportDiscovery(
   server: string,
   inventory: Inventory,
   signal?: AbortSignal,
-): Promise<string | undefined> {
+): Promise<HostId | undefined> {
   const endpoint = parseEndpoint(server, 'verified');
   const body = JSON.stringify(inventory);
   const what = 'the discovery report';
@@ -26,14 +27,14 @@ export async function reportDiscovery(
   });
   if (response.status === 404) return undefined;
   if (response.status !== 200) throw httpStatusError(endpoint, what, response.status);
-  return readNodeId(response.body);
+  return readHostId(response.body);
 }
 
 /** A gateway or a sign-in page of the network may answer in the server's place: that goes away, so it is asked again. */
-function readNodeId(body: string): string {
+function readHostId(body: string): HostId {
   try {
     const { nodeId } = JSON.parse(body) as { nodeId?: unknown };
-    if (typeof nodeId === 'string') return nodeId;
+    if (typeof nodeId === 'string') return toHostId(nodeId);
   } catch {
     // no JSON at all: said below
   }

@@ -1,3 +1,4 @@
+import type { HostId, NodeId } from '../../protocol/ids.ts';
 import type { RingEntry } from './ring.ts';
 
 const SEVERITY: Record<string, { number: number; text: string }> = {
@@ -8,9 +9,12 @@ const SEVERITY: Record<string, { number: number; text: string }> = {
   fatal: { number: 21, text: 'FATAL' },
 };
 
+/** Who the lines are of: a Kindling server knows its host, any other collector gets the id that the agent computed. */
+export type OtlpNode = { hostId: HostId } | { nodeId: NodeId };
+
 export interface OtlpSource {
   hostGuid: string;
-  nodeId: string;
+  node: OtlpNode;
   /** Names one run of the agent; with the sequence number it names a line once and for all. */
   stream: string;
 }
@@ -27,7 +31,9 @@ export function toOtlpRequest(entries: readonly RingEntry[], source: OtlpSource)
           attributes: [
             attribute('service.name', 'kindling-agent'),
             attribute('hostGuid', source.hostGuid),
-            attribute('kindling.node', source.nodeId),
+            'hostId' in source.node
+              ? attribute('kindling.node', source.node.hostId)
+              : attribute('kindling.identity', source.node.nodeId),
             attribute('kindling.stream', source.stream),
           ],
         },

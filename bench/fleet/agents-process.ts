@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { resolveConfig } from '../../agent/config/resolve-config.ts';
 import { runAgent } from '../../agent/run-agent.ts';
 import type { Executor } from '../../agent/workflow/executor.ts';
+import { toNodeId } from '../../protocol/ids.ts';
 import type { Inventory } from '../../protocol/inventory.ts';
 import { parseKernelArguments } from '../../system/kernel-arguments.ts';
 import { pause } from '../../system/wait.ts';
@@ -85,7 +86,7 @@ async function startAgent(index: number): Promise<void> {
 
 function inventoryOf(uuid: string, mac: string): Inventory {
   return {
-    identity: { uuid, macs: [mac], bootMac: mac, nodeId: `node-${mac}`, evidence: [] },
+    identity: { uuid, macs: [mac], bootMac: mac, nodeId: toNodeId(`node-${mac}`), evidence: [] },
     cpu: { model: 'simulated', architecture: 'x86_64', sockets: 1, cores: 4, threads: 8, flags: [] },
     memory: { totalBytes: 8 * 2 ** 30, modules: [] },
     disks: [],

@@ -1,12 +1,13 @@
 import type { JWTPayload } from 'jose';
 import { KindlingError } from '../../protocol/error.ts';
+import type { HostId } from '../../protocol/ids.ts';
 import { type Credentials, isSameSecret } from './credentials.ts';
 import type { TokenSigner } from './token-signer.ts';
 
 /** Who is calling, as far as the token says. */
 export type Caller =
   | { kind: 'operator' }
-  | { kind: 'node'; hostId: string; roles: string[] }
+  | { kind: 'node'; hostId: HostId; roles: string[] }
   | { kind: 'user'; name: string; roles: string[] };
 
 export interface AccessOptions {

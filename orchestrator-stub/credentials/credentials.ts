@@ -1,17 +1,18 @@
 import { randomBytes, scryptSync, timingSafeEqual } from 'node:crypto';
+import type { HostId } from '../../protocol/ids.ts';
 import type { Database } from '../store/database.ts';
 import { PasswordHashing } from './password-hashing.ts';
 
 /** A node's client as Keycloak would keep it. */
 export interface NodeClient {
   clientId: string;
-  hostId: string;
+  hostId: HostId;
   secret: string;
 }
 
 /** What a client's name is made of. */
 export interface ClientOwner {
-  id: string;
+  id: HostId;
   uuid: string | null;
 }
 
@@ -20,11 +21,11 @@ export class Credentials {
   readonly #database: Database;
   readonly #hashing = new PasswordHashing();
   /** Looked up with every call of every agent, so kept in memory too. */
-  readonly #hostOfClient = new Map<string, string>();
+  readonly #hostOfClient = new Map<string, HostId>();
 
   constructor(database: Database) {
     this.#database = database;
-    for (const row of database.all<{ client_id: string; host_id: string }>(
+    for (const row of database.all<{ client_id: string; host_id: HostId }>(
       'SELECT client_id, host_id FROM clients',
     )) {
       this.#hostOfClient.set(row.client_id, row.host_id);
@@ -49,7 +50,7 @@ export class Credentials {
   }
 
   client(clientId: string): NodeClient | undefined {
-    const row = this.#database.get<{ client_id: string; host_id: string; secret: string }>(
+    const row = this.#database.get<{ client_id: string; host_id: HostId; secret: string }>(
       'SELECT client_id, host_id, secret FROM clients WHERE client_id = ?',
       clientId,
     );
@@ -57,12 +58,12 @@ export class Credentials {
   }
 
   /** The host a client belongs to, while it is not revoked. */
-  hostOf(clientId: string): string | undefined {
+  hostOf(clientId: string): HostId | undefined {
     return this.#hostOfClient.get(clientId);
   }
 
   /** Whatever a node still holds stops working at once: tokens are checked against the clients that exist. */
-  revoke(hostId: string): void {
+  revoke(hostId: HostId): void {
     this.#database.run('DELETE FROM clients WHERE host_id = ?', hostId);
     this.#database.afterCommit(() => {
       for (const [clientId, owner] of this.#hostOfClient)

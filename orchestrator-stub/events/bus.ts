@@ -1,9 +1,11 @@
+import type { HostId } from '../../protocol/ids.ts';
+
 /** What the stub tells whoever watches: the CLI, the web page, tests. */
 export type StubEvent =
-  | { type: 'node'; nodeId: string; change: NodeChange; status: string }
+  | { type: 'node'; nodeId: HostId; change: NodeChange; status: string }
   | {
       type: 'workflow';
-      nodeId: string;
+      nodeId: HostId;
       workflowId: string;
       state: string;
       action: string;
@@ -14,7 +16,7 @@ export type StubEvent =
       /** The action before this one, once it has succeeded. */
       finished: { action: string; seconds: number; message: string } | null;
     }
-  | { type: 'log'; nodeId: string; lines: unknown[] }
+  | { type: 'log'; nodeId: HostId; lines: unknown[] }
   | NetbootEvent;
 
 /** A machine that boots over the network was given something. It says no more of itself yet than where it is. */

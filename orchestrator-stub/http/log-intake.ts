@@ -6,6 +6,7 @@ import { BODY_LIMIT_BYTES, parseJson, readBody } from '../../net/server/body.ts'
 import { sendJson } from '../../net/server/http-server.ts';
 import type { RawRoute } from '../../net/server/route.ts';
 import { KindlingError } from '../../protocol/error.ts';
+import { toHostId } from '../../protocol/ids.ts';
 import type { Caller } from '../credentials/access.ts';
 import type { EventBus } from '../events/bus.ts';
 import { type Host, normalizeUuid } from '../nodes/host.ts';
@@ -79,9 +80,9 @@ export function logIntakeRoute({ hosts, logs, bus, caller, now }: LogIntakeParts
   };
 
   function hostOf({ attributes }: OtlpRecord, header: string | string[] | undefined): Host {
-    const nodeId = String(attributes['kindling.node'] ?? '');
+    const hostId = toHostId(String(attributes['kindling.node'] ?? ''));
     const guid = String(attributes['hostGuid'] ?? header ?? '');
-    const host = hosts.byId(nodeId) ?? hosts.byUuid(normalizeUuid(guid));
+    const host = hosts.byId(hostId) ?? hosts.byUuid(normalizeUuid(guid));
     if (!host) throw new KindlingError('KND_NODE_UNKNOWN', 'these lines name no node that is known here');
     return host;
   }
@@ -89,6 +90,7 @@ export function logIntakeRoute({ hosts, logs, bus, caller, now }: LogIntakeParts
   function toLine({ time, level, message, attributes }: OtlpRecord, index: number): LogLine {
     const {
       'kindling.node': _node,
+      'kindling.identity': _identity,
       'kindling.stream': stream,
       'kindling.sequence': sequence,
       'service.name': _service,

@@ -1,3 +1,4 @@
+import type { HostId } from '../../protocol/ids.ts';
 import type { Inventory } from '../../protocol/inventory.ts';
 import type { Database } from '../store/database.ts';
 import type { Host } from './host.ts';
@@ -19,7 +20,7 @@ export class HostTable {
     return this.#hosts('SELECT document FROM hosts ORDER BY created_at, id');
   }
 
-  byId(id: string): Host | undefined {
+  byId(id: HostId): Host | undefined {
     return this.#hosts('SELECT document FROM hosts WHERE id = ?', id)[0];
   }
 
@@ -55,7 +56,7 @@ export class HostTable {
     );
   }
 
-  delete(id: string): void {
+  delete(id: HostId): void {
     this.#database.run('DELETE FROM hosts WHERE id = ?', id);
   }
 
@@ -77,7 +78,7 @@ export class HostTable {
     );
   }
 
-  saveAttributes(hostId: string, attributes: unknown, at: Date): void {
+  saveAttributes(hostId: HostId, attributes: unknown, at: Date): void {
     this.#database.run(
       'INSERT INTO agent_attributes (host_id, document, reported_at) VALUES (?, ?, ?) ON CONFLICT (host_id) DO UPDATE SET document = excluded.document, reported_at = excluded.reported_at',
       hostId,
@@ -87,12 +88,12 @@ export class HostTable {
   }
 
   /** What the node's agent said about its machine in Tinkerbell's words. */
-  attributes(hostId: string): unknown {
+  attributes(hostId: HostId): unknown {
     const row = this.#database.get<Row>('SELECT document FROM agent_attributes WHERE host_id = ?', hostId);
     return row && (JSON.parse(row.document) as unknown);
   }
 
-  saveInventory(hostId: string, inventory: Inventory, at: Date): void {
+  saveInventory(hostId: HostId, inventory: Inventory, at: Date): void {
     this.#database.run(
       'INSERT INTO inventories (host_id, document, reported_at) VALUES (?, ?, ?) ON CONFLICT (host_id) DO UPDATE SET document = excluded.document, reported_at = excluded.reported_at',
       hostId,
@@ -101,13 +102,13 @@ export class HostTable {
     );
   }
 
-  inventory(hostId: string): Inventory | undefined {
+  inventory(hostId: HostId): Inventory | undefined {
     const row = this.#database.get<Row>('SELECT document FROM inventories WHERE host_id = ?', hostId);
     return row && (JSON.parse(row.document) as Inventory);
   }
 
   /** How the node reached us, for example «https://10.0.2.2:8443». */
-  saveOrigin(hostId: string, origin: string): void {
+  saveOrigin(hostId: HostId, origin: string): void {
     this.#database.run(
       'INSERT INTO origins (host_id, origin) VALUES (?, ?) ON CONFLICT (host_id) DO UPDATE SET origin = excluded.origin',
       hostId,
@@ -115,7 +116,7 @@ export class HostTable {
     );
   }
 
-  origin(hostId: string): string | undefined {
+  origin(hostId: HostId): string | undefined {
     return this.#database.get<{ origin: string }>('SELECT origin FROM origins WHERE host_id = ?', hostId)
       ?.origin;
   }
@@ -125,7 +126,7 @@ export class HostTable {
     return row && (JSON.parse(row.document) as Instance);
   }
 
-  instance(hostId: string): Instance | undefined {
+  instance(hostId: HostId): Instance | undefined {
     const row = this.#database.get<Row>('SELECT document FROM instances WHERE host_id = ?', hostId);
     return row && (JSON.parse(row.document) as Instance);
   }

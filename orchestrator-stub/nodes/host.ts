@@ -1,3 +1,4 @@
+import type { HostId } from '../../protocol/ids.ts';
 /** Current and desired state of a host, with the names and meaning of EMF's inventory. */
 export type HostState = 'UNSPECIFIED' | 'DELETED' | 'ONBOARDED' | 'UNTRUSTED' | 'REGISTERED';
 
@@ -13,7 +14,7 @@ export interface Status {
 /** The orchestrator's record of one machine. */
 export interface Host {
   /** `host-1a2b3c4d`; the same before and after registration. */
-  id: string;
+  id: HostId;
   name: string;
   projectId: string;
   /** False while the machine has only shown itself (discovery report): it is listed but not let in. */

@@ -1,3 +1,4 @@
+import type { HostId } from '../../protocol/ids.ts';
 import type { Host, Status } from './host.ts';
 import { status } from './host.ts';
 
@@ -6,7 +7,7 @@ export type InstanceState = 'UNSPECIFIED' | 'RUNNING' | 'DELETED';
 /** The operating system a host should run. */
 export interface Instance {
   id: string;
-  hostId: string;
+  hostId: HostId;
   profile: string;
   desiredState: InstanceState;
   /** RUNNING once the workflow of the wanted generation has succeeded. */

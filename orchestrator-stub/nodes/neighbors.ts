@@ -1,3 +1,4 @@
+import type { HostId } from '../../protocol/ids.ts';
 /** What a node says when it serves the verified chunks of an image. */
 export interface Announcement {
   /** Root of the image's manifest. */
@@ -15,7 +16,7 @@ interface Serving {
   place: string;
   until: number;
   /** Hosts that got garbage from it. */
-  accusers: Set<string>;
+  accusers: Set<HostId>;
 }
 
 /** One host may be wrong or lie about another; two that say the same are believed. */
@@ -26,7 +27,7 @@ const LONGEST_SILENCE_SECONDS = 10;
 export interface NeighborsOptions {
   now: () => Date;
   /** A host that several others got garbage from. */
-  onDropped: (hostId: string) => void;
+  onDropped: (hostId: HostId) => void;
 }
 
 /**
@@ -35,7 +36,7 @@ export interface NeighborsOptions {
  */
 export class Neighbors {
   readonly #options: NeighborsOptions;
-  readonly #serving = new Map<string, Serving>();
+  readonly #serving = new Map<HostId, Serving>();
 
   constructor(options: NeighborsOptions) {
     this.#options = options;
@@ -43,7 +44,7 @@ export class Neighbors {
 
   /** Notes the host and names the others that serve the same image in the same place. */
   announce(
-    hostId: string,
+    hostId: HostId,
     { root, address, port, dropped }: Announcement,
     seenFrom: string,
   ): { neighbours: string[]; againSeconds: number } {
@@ -51,7 +52,7 @@ export class Neighbors {
     const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
     const place = address === seenFrom ? '' : seenFrom;
     const before = this.#serving.get(hostId);
-    const accusers = before?.url === url ? before.accusers : new Set<string>();
+    const accusers = before?.url === url ? before.accusers : new Set<HostId>();
     const againSeconds = Math.min(
       Math.max(Math.ceil(this.#serving.size / NODES_PER_SECOND), 1),
       LONGEST_SILENCE_SECONDS,
@@ -66,11 +67,11 @@ export class Neighbors {
     return { neighbours: neighbors, againSeconds };
   }
 
-  leave(hostId: string): void {
+  leave(hostId: HostId): void {
     this.#serving.delete(hostId);
   }
 
-  #accuse(url: string, by: string): void {
+  #accuse(url: string, by: HostId): void {
     for (const [hostId, serving] of this.#serving) {
       if (serving.url !== url || serving.accusers.has(by) || hostId === by) continue;
       serving.accusers.add(by);

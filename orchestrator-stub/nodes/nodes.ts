@@ -1,5 +1,6 @@
 import { normalizeMac } from '../../formats/mac-address.ts';
 import { KindlingError } from '../../protocol/error.ts';
+import { toHostId } from '../../protocol/ids.ts';
 import type { Inventory } from '../../protocol/inventory.ts';
 import type { EventBus, NodeChange } from '../events/bus.ts';
 import type { Database } from '../store/database.ts';
@@ -43,7 +44,7 @@ export class Nodes {
   find(key: string): Host {
     const { hosts } = this.#options;
     const host =
-      hosts.byId(key) ??
+      hosts.byId(toHostId(key)) ??
       hosts.byUuid(normalizeUuid(key)) ??
       hosts.bySerial(key) ??
       hosts.byMac(normalizeMac(key)) ??

@@ -1,5 +1,6 @@
 import { normalizeMac } from '../../formats/mac-address.ts';
 import { KindlingError } from '../../protocol/error.ts';
+import type { HostId } from '../../protocol/ids.ts';
 import type { Credentials, NodeClient } from '../credentials/credentials.ts';
 import type { SiteSettings } from '../settings/site-settings.ts';
 import type { Database } from '../store/database.ts';
@@ -24,7 +25,7 @@ export interface OnboardingOptions {
   nodes: Nodes;
   credentials: Credentials;
   /** What follows for a host that was let in, in the background as in EMF. */
-  advance: (hostId: string) => void;
+  advance: (hostId: HostId) => void;
   settings: () => SiteSettings;
   projectId: string;
   isStrict: boolean;

@@ -1,5 +1,6 @@
 import { normalizeMac } from '../../formats/mac-address.ts';
 import { KindlingError } from '../../protocol/error.ts';
+import type { HostId } from '../../protocol/ids.ts';
 import { type Host, normalizeUuid, status } from './host.ts';
 
 export const UUID_PATTERN = /^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/;
@@ -23,7 +24,7 @@ export interface Registration {
 }
 
 /** An empty record, as a machine has that only showed itself. */
-export function newHost(id: string, projectId: string, now: Date): Host {
+export function newHost(id: HostId, projectId: string, now: Date): Host {
   return {
     id,
     name: id,

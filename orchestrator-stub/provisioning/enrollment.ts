@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type JsonValue, toJson } from '@bufbuild/protobuf';
 import { normalizeMac } from '../../formats/mac-address.ts';
 import { type AgentAttributes, AgentAttributesSchema } from '../../protocol/generated/tink-current_pb.js';
+import type { HostId } from '../../protocol/ids.ts';
 import type { Host } from '../nodes/host.ts';
 import type { HostTable } from '../nodes/host-table.ts';
 import type { Nodes } from '../nodes/nodes.ts';
@@ -30,7 +31,7 @@ export interface EnrollmentOptions {
 export interface AskingAgent {
   agentId: string;
   /** The host its token belongs to, where tokens are asked for. */
-  hostId: string | undefined;
+  hostId: HostId | undefined;
   attributes: AgentAttributes | undefined;
 }
 
@@ -101,7 +102,7 @@ export class Enrollment {
     return undefined;
   }
 
-  #hostOf(agentId: string, hostId: string | undefined): Host | undefined {
+  #hostOf(agentId: string, hostId: HostId | undefined): Host | undefined {
     const { hosts } = this.#options;
     return hostId === undefined ? hosts.byMac(normalizeMac(agentId)) : hosts.byId(hostId);
   }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { KindlingError, toErrorReport } from '../../protocol/error.ts';
+import type { HostId } from '../../protocol/ids.ts';
 import type { Credentials } from '../credentials/credentials.ts';
 import { type Host, status } from '../nodes/host.ts';
 import type { HostTable } from '../nodes/host-table.ts';
@@ -53,7 +54,7 @@ export class Provisioning {
   }
 
   /** Does whatever the host is ready for, in the background. Safe to call at any time and any number of times. */
-  advance(hostId: string): void {
+  advance(hostId: HostId): void {
     const { onFailure } = this.#options;
     this.#advance(hostId)
       .catch((thrown: unknown) => {
@@ -159,7 +160,7 @@ export class Provisioning {
     return profile;
   }
 
-  async #advance(hostId: string): Promise<void> {
+  async #advance(hostId: HostId): Promise<void> {
     const { hosts, database } = this.#options;
     const host = hosts.byId(hostId);
     if (host?.currentState !== 'ONBOARDED' || !host.reportedMac) return;
@@ -176,7 +177,7 @@ export class Provisioning {
   }
 
   /** Everything is read again: the question about the image may have taken a while. */
-  #startWorkflow(hostId: string, isQcow2: boolean): void {
+  #startWorkflow(hostId: HostId, isQcow2: boolean): void {
     const { hosts, database, workflows, credentials, now, settings, hasNeighbors, ca } = this.#options;
     database.transaction(() => {
       const host = hosts.byId(hostId);
@@ -219,7 +220,7 @@ export class Provisioning {
     return host.profile ?? (autoProvision ? defaultProfile : null);
   }
 
-  #fail(hostId: string, thrown: unknown): void {
+  #fail(hostId: HostId, thrown: unknown): void {
     const { hosts, nodes, now } = this.#options;
     const host = hosts.byId(hostId);
     const instance = hosts.instance(hostId);

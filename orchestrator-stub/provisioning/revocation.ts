@@ -1,3 +1,4 @@
+import type { HostId } from '../../protocol/ids.ts';
 import type { Credentials } from '../credentials/credentials.ts';
 import type { Host } from '../nodes/host.ts';
 import type { Neighbors } from '../nodes/neighbors.ts';
@@ -41,7 +42,7 @@ export class Revocation {
     });
   }
 
-  #takeAway(hostId: string): void {
+  #takeAway(hostId: HostId): void {
     const { database, credentials, neighbors, workflows } = this.#options;
     credentials.revoke(hostId);
     workflows.cancelAllOf(hostId, 'the node is no longer trusted');

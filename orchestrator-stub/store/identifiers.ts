@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import type { HostId } from '../../protocol/ids.ts';
 
 /** A resource id as EMF writes them: `host-1a2b3c4d`. */
+export function resourceId(kind: 'inst'): string;
+export function resourceId(kind: 'host'): HostId;
 export function resourceId(kind: 'host' | 'inst'): string {
   return `${kind}-${randomBytes(4).toString('hex')}`;
 }

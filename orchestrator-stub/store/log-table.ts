@@ -1,3 +1,4 @@
+import type { HostId } from '../../protocol/ids.ts';
 import type { Database } from './database.ts';
 
 /** One line a node sent. `stream` and `sequence` together name it once and for all: a resent line is the same line. */
@@ -43,7 +44,7 @@ export class LogTable {
   }
 
   /** Stores the lines that are new and returns them; lines that came before are skipped. */
-  append(hostId: string, lines: readonly LogLine[], budget: LogBudget): LogLine[] {
+  append(hostId: HostId, lines: readonly LogLine[], budget: LogBudget): LogLine[] {
     return this.#database.transaction(() => {
       const fresh = lines.filter((line) => this.#insert(hostId, line));
       const unpruned = this.#unpruned.get(hostId) ?? { lines: 0, bytes: 0 };
@@ -60,7 +61,7 @@ export class LogTable {
   }
 
   /** The newest `limit` lines, oldest first. */
-  tail(hostId: string, limit: number): LogLine[] {
+  tail(hostId: HostId, limit: number): LogLine[] {
     return this.#database
       .all<Row>(
         'SELECT stream, sequence, time, level, message, fields FROM log_lines WHERE host_id = ? ORDER BY time DESC, stream DESC, sequence DESC LIMIT ?',
@@ -71,7 +72,7 @@ export class LogTable {
       .map(({ fields, ...line }) => ({ ...line, ...(fields ? { fields: JSON.parse(fields) } : {}) }));
   }
 
-  #insert(hostId: string, line: LogLine): boolean {
+  #insert(hostId: HostId, line: LogLine): boolean {
     this.#arrivals += 1;
     const changes = this.#database.run(
       'INSERT OR IGNORE INTO log_lines (host_id, stream, sequence, time, level, message, fields, arrival, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
@@ -89,7 +90,7 @@ export class LogTable {
   }
 
   /** Lines in excess of the budget, the first to arrive first. */
-  #prune(hostId: string, { lines, bytes }: LogBudget): void {
+  #prune(hostId: HostId, { lines, bytes }: LogBudget): void {
     this.#database.run(
       `DELETE FROM log_lines WHERE host_id = ?1 AND arrival <= (
          SELECT coalesce(max(arrival), -1) FROM (

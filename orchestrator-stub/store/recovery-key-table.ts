@@ -1,3 +1,4 @@
+import type { HostId } from '../../protocol/ids.ts';
 import type { Database } from './database.ts';
 
 /** What opens an encrypted disk when its TPM does not. */
@@ -18,7 +19,7 @@ export class RecoveryKeyTable {
   }
 
   /** The same key again changes nothing but the time: a node that was interrupted sends it once more. */
-  save(hostId: string, key: RecoveryKey): void {
+  save(hostId: HostId, key: RecoveryKey): void {
     this.#database.run(
       'INSERT INTO recovery_keys (host_id, key_id, document) VALUES (?, ?, ?) ON CONFLICT (host_id, key_id) DO UPDATE SET document = excluded.document',
       hostId,
@@ -28,7 +29,7 @@ export class RecoveryKeyTable {
   }
 
   /** The newest first. */
-  list(hostId: string): RecoveryKey[] {
+  list(hostId: HostId): RecoveryKey[] {
     return this.#database
       .all<{ document: string }>('SELECT document FROM recovery_keys WHERE host_id = ?', hostId)
       .map(({ document }) => JSON.parse(document) as RecoveryKey)

@@ -1,3 +1,4 @@
+import type { HostId } from '../../protocol/ids.ts';
 import { ulid } from '../store/identifiers.ts';
 import { renderTemplate } from './go-template/render.ts';
 import type { Flavor } from './go-template/tinkerbell-functions.ts';
@@ -7,7 +8,7 @@ import type { WorkflowDefinition } from './workflow.ts';
 
 export interface DefinitionInputs {
   id: string;
-  hostId: string;
+  hostId: HostId;
   generation: number;
   template: { name: string; text: string; flavor?: Flavor };
   /** What the template may refer to: the hardware map at the top level, as Tinkerbell has it. */

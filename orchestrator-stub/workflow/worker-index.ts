@@ -1,8 +1,9 @@
+import type { HostId } from '../../protocol/ids.ts';
 import { isTerminal, type WorkflowDefinition, type WorkflowState } from './workflow.ts';
 
 interface Entry {
   id: string;
-  hostId: string;
+  hostId: HostId;
   isOver: boolean;
 }
 
@@ -35,7 +36,7 @@ export class WorkerIndex {
     this.#drop((entry) => entry.id === id);
   }
 
-  forgetHost(hostId: string): void {
+  forgetHost(hostId: HostId): void {
     this.#drop((entry) => entry.hostId === hostId);
   }
 

@@ -1,3 +1,4 @@
+import type { HostId } from '../../protocol/ids.ts';
 import type { Database } from '../store/database.ts';
 import type { StoredWorkflow, WorkflowDefinition, WorkflowProgress } from './workflow.ts';
 
@@ -47,7 +48,7 @@ export class WorkflowTable {
   }
 
   /** The newest workflow of a host. */
-  latestOf(hostId: string): StoredWorkflow | undefined {
+  latestOf(hostId: HostId): StoredWorkflow | undefined {
     return this.#read(`${SELECT} WHERE host_id = ? ORDER BY workflows.rowid DESC LIMIT 1`, hostId)[0];
   }
 
@@ -55,7 +56,7 @@ export class WorkflowTable {
    * Finished workflows of a host beyond the newest `kept`. The one that provisioned the newest generation stays for ever: while
    * it is there the generation is not written a second time.
    */
-  dispensableOf(hostId: string, kept: number): string[] {
+  dispensableOf(hostId: HostId, kept: number): string[] {
     return this.#database
       .all<{ id: string }>(
         `SELECT id FROM workflows JOIN workflow_progress ON workflow_id = id

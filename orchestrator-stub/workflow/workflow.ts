@@ -1,4 +1,5 @@
 import { decodeFailure } from '../../protocol/failure-text.ts';
+import type { HostId } from '../../protocol/ids.ts';
 
 /** States with the meaning and names of Tinkerbell (without its STATE_ prefix), plus CANCELLED, which it does not have. */
 export type ActionState = 'PENDING' | 'RUNNING' | 'SUCCESS' | 'FAILED' | 'TIMEOUT';
@@ -7,7 +8,7 @@ export type WorkflowState = ActionState | 'CANCELLED';
 /** What a workflow consists of: fixed once it is rendered. */
 export interface WorkflowDefinition {
   id: string;
-  hostId: string;
+  hostId: HostId;
   template: string;
   /** The instance's generation it provisions; 0 for a workflow an operator started by hand. */
   generation: number;

@@ -1,4 +1,5 @@
 import { KindlingError } from '../../protocol/error.ts';
+import type { HostId } from '../../protocol/ids.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { Database } from '../store/database.ts';
 import { WorkerIndex } from './worker-index.ts';
@@ -97,7 +98,7 @@ export class Workflows {
     return workflow;
   }
 
-  latestOf(hostId: string): StoredWorkflow | undefined {
+  latestOf(hostId: HostId): StoredWorkflow | undefined {
     for (const workflow of this.#active.values()) if (workflow.definition.hostId === hostId) return workflow;
     return this.#options.table.latestOf(hostId);
   }
@@ -158,14 +159,14 @@ export class Workflows {
   }
 
   /** Cancels what a host still has to do: it is deleted, deauthorized or gets a new generation. */
-  cancelAllOf(hostId: string, reason: string): void {
+  cancelAllOf(hostId: HostId, reason: string): void {
     for (const { definition } of [...this.#active.values()]) {
       if (definition.hostId === hostId) this.cancel(definition.id, reason);
     }
   }
 
   /** The host is deleted, and its workflows with it. */
-  forget(hostId: string): void {
+  forget(hostId: HostId): void {
     this.#options.database.afterCommit(() => {
       for (const { definition } of [...this.#active.values()]) {
         if (definition.hostId === hostId) this.#release(definition.id);
@@ -199,7 +200,7 @@ export class Workflows {
     });
   }
 
-  #forgetOldOnes(hostId: string): void {
+  #forgetOldOnes(hostId: HostId): void {
     const { database, table } = this.#options;
     for (const id of table.dispensableOf(hostId, KEPT_PER_NODE)) {
       table.delete(id);

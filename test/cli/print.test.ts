@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import { formatNode } from '../../cli/node/print.ts';
 import { nodeView } from '../../orchestrator-stub/http/api/node-view.ts';
 import { newHost } from '../../orchestrator-stub/nodes/registration.ts';
+import { toHostId } from '../../protocol/ids.ts';
 
-const node = nodeView(newHost('host-1', 'project', new Date(0)), undefined, undefined);
+const node = nodeView(newHost(toHostId('host-1'), 'project', new Date(0)), undefined, undefined);
 
 test('a machine that only a Tinkerbell agent told about is shown with its attributes', () => {
   const shown = formatNode({

@@ -6,8 +6,14 @@ import { watchNodes } from '../../cli/node/watch.ts';
 import { openResponse } from '../../net/http.ts';
 import { EventBus, type StubEvent } from '../../orchestrator-stub/events/bus.ts';
 import { eventRoute } from '../../orchestrator-stub/http/events.ts';
+import { toHostId } from '../../protocol/ids.ts';
 
-const node = (status: string): StubEvent => ({ type: 'node', nodeId: 'host-1', change: 'changed', status });
+const node = (status: string): StubEvent => ({
+  type: 'node',
+  nodeId: toHostId('host-1'),
+  change: 'changed',
+  status,
+});
 const newBus = () => new EventBus({ afterCommit: (work) => work() });
 
 let bus: EventBus;

@@ -8,6 +8,7 @@ import { PeopleView } from '../../demo/people-view.ts';
 import { renderPicture } from '../../demo/picture.ts';
 import { readConsoleLine } from '../../demo/read-console.ts';
 import { readStubEvent } from '../../demo/read-event.ts';
+import { toHostId } from '../../protocol/ids.ts';
 
 describe('a line of the node’s console', () => {
   it.each([
@@ -49,7 +50,7 @@ describe('an event of the orchestrator', () => {
   const netboot = { type: 'netboot', nodeId: '', client: '10.77.0.10' } as const;
   const workflow = {
     type: 'workflow',
-    nodeId: 'host-1',
+    nodeId: toHostId('host-1'),
     workflowId: 'w',
     state: 'RUNNING',
     action: 'install-cloud-init',
@@ -66,7 +67,7 @@ describe('an event of the orchestrator', () => {
     [{ ...netboot, step: 'https', what: 'ipxe.efi', bytes: 996_864 } as const, 'ipxe'],
     [{ ...netboot, step: 'http', what: 'boot.ipxe', bytes: 2000 } as const, 'script'],
     [{ ...netboot, step: 'http', what: 'initramfs-x86_64', bytes: 3e7 } as const, 'micro-os'],
-    [{ type: 'node', nodeId: 'host-1', change: 'running', status: 'Running' } as const, 'running'],
+    [{ type: 'node', nodeId: toHostId('host-1'), change: 'running', status: 'Running' } as const, 'running'],
     [workflow, 'written'],
   ])('%j is a stage', (event, id) => {
     expect(readStubEvent(event)).toContainEqual(expect.objectContaining({ type: 'stage', id }));
@@ -85,7 +86,7 @@ describe('an event of the orchestrator', () => {
 
   it('that tells nothing new is no news', () => {
     expect(readStubEvent({ ...netboot, step: 'tftp', what: 'autoexec.ipxe', bytes: 9 })).toEqual([]);
-    expect(readStubEvent({ type: 'node', nodeId: 'x', change: 'changed', status: '' })).toEqual([]);
+    expect(readStubEvent({ type: 'node', nodeId: toHostId('x'), change: 'changed', status: '' })).toEqual([]);
   });
 });
 

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { HostTable } from '../../orchestrator-stub/nodes/host-table.ts';
 import { type Stub, startStub } from '../../orchestrator-stub/serve.ts';
 import { Database } from '../../orchestrator-stub/store/database.ts';
+import type { HostId } from '../../protocol/ids.ts';
 
 let folder: string;
 let stub: Stub;
@@ -36,7 +37,7 @@ test('a recovery key is kept for the operator, under the address that came with 
       throw thrown;
     },
   });
-  const { id } = (await call('/api/v1/nodes/till-7')).body as { id: string };
+  const { id } = (await call('/api/v1/nodes/till-7')).body as { id: HostId };
   const address = `/api/v1/recovery-keys/${new HostTable(database).instance(id)?.firstBootKey}`;
 
   expect(await call(address, key('0011223344556677'))).toMatchObject({

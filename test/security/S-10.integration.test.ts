@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { EventBus, type NumberedEvent } from '../../orchestrator-stub/events/bus.ts';
+import { toHostId } from '../../protocol/ids.ts';
 import { NODE, RunningStub } from '../orchestrator-stub/running-stub.ts';
 
 let running: RunningStub;
@@ -77,7 +78,7 @@ it('bytes without a token have a rate', async () => {
 it('events that are kept for watchers have a size', () => {
   const bus = new EventBus({ afterCommit: (work) => work() });
   for (let count = 0; count < 100; count += 1)
-    bus.publish({ type: 'log', nodeId: 'n', lines: [{ message: 'x'.repeat(1_000_000) }] });
+    bus.publish({ type: 'log', nodeId: toHostId('n'), lines: [{ message: 'x'.repeat(1_000_000) }] });
   const seen: NumberedEvent[] = [];
   bus.subscribe((event) => seen.push(event), 0);
   expect(seen.length).toBeGreaterThan(0);

@@ -2,6 +2,7 @@ import { BlockList, isIPv6 } from 'node:net';
 import { z } from 'zod';
 import { type ApiRoute, apiRoute } from '../../../net/server/route.ts';
 import { KindlingError } from '../../../protocol/error.ts';
+import type { HostId } from '../../../protocol/ids.ts';
 import type { HostTable } from '../../nodes/host-table.ts';
 import type { Neighbors } from '../../nodes/neighbors.ts';
 
@@ -36,7 +37,7 @@ export function neighborRoutes({ hosts, neighbors, hasNeighbors }: NeighborRoute
       body: AnnouncementSchema,
       answer: z.object({ neighbours: z.array(z.string()), againSeconds: z.number() }),
       handle: ({ path, body, client }) => {
-        const hostId = nodeOf(path['key'] ?? '');
+        const hostId = hostOf(path['key'] ?? '');
         if (body.address !== client && !isPrivate(body.address)) {
           throw new KindlingError(
             'KND_API_INVALID',
@@ -55,12 +56,12 @@ export function neighborRoutes({ hosts, neighbors, hasNeighbors }: NeighborRoute
       summary: 'A node no longer serves chunks',
       status: 204,
       answer: z.void(),
-      handle: ({ path }) => neighbors.leave(nodeOf(path['key'] ?? '')),
+      handle: ({ path }) => neighbors.leave(hostOf(path['key'] ?? '')),
     }),
   ];
 
   /** The installed system knows the key too; once it has booted, nothing is written any more. */
-  function nodeOf(key: string): string {
+  function hostOf(key: string): HostId {
     const instance = hasNeighbors() ? hosts.instanceByFirstBootKey(key) : undefined;
     const isTrusted = instance && hosts.byId(instance.hostId)?.currentState === 'ONBOARDED';
     if (!instance || !isTrusted || instance.firstBootAt) {

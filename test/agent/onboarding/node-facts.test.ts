@@ -4,13 +4,14 @@ import { resolveConfig } from '../../../agent/config/resolve-config.ts';
 import { decideNodeFacts, type Interfaces } from '../../../agent/onboarding/node-facts.ts';
 import { registeredDelayMs } from '../../../agent/onboarding/non-interactive.ts';
 import type { Identity } from '../../../protocol/identity.ts';
+import { toNodeId } from '../../../protocol/ids.ts';
 import { parseKernelArguments } from '../../../system/kernel-arguments.ts';
 
 const identity: Identity = {
   uuid: '4c4c4544-0035-3010-8056-b7c04f4a5931',
   macs: ['52:54:00:00:00:01', '52:54:00:00:00:02'],
   bootMac: '52:54:00:00:00:02',
-  nodeId: 'n',
+  nodeId: toNodeId('n'),
   evidence: [{ field: 'serial', value: 'To be filled by O.E.M.', score: 0, reason: 'placeholder' }],
 };
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { chooseMachine } from '../../../agent/standalone/choose-machine.ts';
 import type { Identity } from '../../../protocol/identity.ts';
+import { toNodeId } from '../../../protocol/ids.ts';
 import type { StickMachine, StickMatch } from '../../../protocol/stick.ts';
 
 const entry = (match: StickMatch, configId: string, refuse = false): StickMachine => ({
@@ -26,7 +27,7 @@ const MACHINES = [
 ];
 const machine = (identity: Partial<Identity>): Identity => ({
   macs: [],
-  nodeId: 'n',
+  nodeId: toNodeId('n'),
   evidence: [],
   ...identity,
 });

@@ -14,6 +14,7 @@ import {
   ActionStatusRequest_StateType as Current,
 } from '../../../protocol/generated/tink-current_pb.js';
 import { State, WorkflowActionStatusSchema } from '../../../protocol/generated/tink-legacy_pb.js';
+import { toHostId } from '../../../protocol/ids.ts';
 
 const now = new Date('2026-11-16T03:00:00Z');
 
@@ -21,7 +22,7 @@ const now = new Date('2026-11-16T03:00:00Z');
 function workflow(done = 0): StoredWorkflow {
   const definition = {
     id: 'wf',
-    hostId: 'h',
+    hostId: toHostId('h'),
     template: 't',
     generation: 1,
     globalTimeout: 0,

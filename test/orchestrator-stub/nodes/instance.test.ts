@@ -7,13 +7,14 @@ import {
   nextGeneration,
 } from '../../../orchestrator-stub/nodes/instance.ts';
 import { newHost } from '../../../orchestrator-stub/nodes/registration.ts';
+import { toHostId } from '../../../protocol/ids.ts';
 import fc from '../../seeds/fast-check.ts';
 
 const now = new Date('2026-11-16T03:00:00Z');
 const fresh = () =>
   createInstance({
     id: 'inst-1',
-    host: newHost('host-1', 'p', now),
+    host: newHost(toHostId('host-1'), 'p', now),
     profile: 'edge',
     firstBootKey: 'k',
     now,

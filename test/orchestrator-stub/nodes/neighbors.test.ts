@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { Neighbors } from '../../../orchestrator-stub/nodes/neighbors.ts';
+import { toHostId } from '../../../protocol/ids.ts';
 
 let now: number;
 let dropped: string[];
@@ -17,7 +18,7 @@ const urlOf = (host: string) => `http://${addressOf(host)}:7070`;
 function announce(host: string, change: { root?: string; seenFrom?: string; dropped?: string[] } = {}) {
   const { root = ROOT, seenFrom = addressOf(host) } = change;
   const says = { root, address: addressOf(host), port: 7070, dropped: change.dropped ?? [] };
-  return neighbors.announce(host, says, seenFrom).neighbours;
+  return neighbors.announce(toHostId(host), says, seenFrom).neighbours;
 }
 
 test('hosts that serve the same image are named to each other, and to nobody else', () => {
@@ -37,7 +38,7 @@ test('hosts behind two different NATs cannot reach each other', () => {
 test('a host that leaves, or is not heard of any more, is not named', () => {
   announce('1');
   announce('2');
-  neighbors.leave('1');
+  neighbors.leave(toHostId('1'));
   expect(announce('3')).toEqual([urlOf('2')]);
   now += 60_000;
   expect(announce('3')).toEqual([]);
@@ -58,7 +59,7 @@ test('who serves garbage is not named to the one that got it; to nobody, once tw
 test('the more there are, the less often each is asked to say it again', () => {
   const says = (host: number) =>
     neighbors.announce(
-      `${host}`,
+      toHostId(`${host}`),
       { root: ROOT, address: `10.0.${host >> 8}.${host & 255}`, port: 1, dropped: [] },
       '',
     ).againSeconds;

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type Host, status, swapUuidFields } from '../../../orchestrator-stub/nodes/host.ts';
 import { type Candidates, decideOnboarding } from '../../../orchestrator-stub/nodes/onboarding-decision.ts';
 import { correctHost, newHost, registerHost } from '../../../orchestrator-stub/nodes/registration.ts';
+import { toHostId } from '../../../protocol/ids.ts';
 import fc from '../../seeds/fast-check.ts';
 
 const now = new Date('2026-11-16T03:00:00Z');
@@ -12,7 +13,7 @@ const KNOCK = { uuid: UUID, serial: 'ABC12345', mac: '52:54:00:12:34:56', ip: '1
 function host(change: Partial<Host> = {}): Host {
   return {
     ...registerHost(
-      newHost('host-1', 'project', now),
+      newHost(toHostId('host-1'), 'project', now),
       { uuid: UUID, serial: 'ABC12345', autoOnboard: true },
       now,
     ),
@@ -68,7 +69,7 @@ describe('the response table of the onboarding stream (docs/background/emf.md#on
   });
 
   test('row: UUID and serial of two hosts → 13 «Internal server error», closed', () => {
-    expect(decide({ byUuid: host(), bySerial: host({ id: 'host-2' }) })).toEqual({
+    expect(decide({ byUuid: host(), bySerial: host({ id: toHostId('host-2') }) })).toEqual({
       code: 13,
       message: 'Internal server error',
       state: 'UNSPECIFIED',
@@ -213,7 +214,7 @@ test('credentials are only ever given to a host that is wanted ONBOARDED and not
   ) as Arbitrary<Host['currentState']>;
   const someHost = fc
     .record({
-      id: fc.constantFrom('host-1', 'host-2'),
+      id: fc.constantFrom(toHostId('host-1'), toHostId('host-2')),
       uuid: fc.constantFrom(UUID, null),
       serial: fc.constantFrom('ABC12345', 'N/A', null),
       desiredState: state,

@@ -10,6 +10,7 @@ import { DocumentTable } from '../../../orchestrator-stub/store/document-table.t
 import { defineWorkflow } from '../../../orchestrator-stub/workflow/definition.ts';
 import { WorkflowTable } from '../../../orchestrator-stub/workflow/workflow-table.ts';
 import { Workflows } from '../../../orchestrator-stub/workflow/workflows.ts';
+import type { HostId } from '../../../protocol/ids.ts';
 import { failingCommit } from '../store/failing-commit.ts';
 
 const TEMPLATE = {
@@ -30,7 +31,7 @@ let database: Database;
 let hosts: HostTable;
 let workflows: Workflows;
 let events: StubEvent[];
-let hostId: string;
+let hostId: HostId;
 /** While true, no COMMIT succeeds. */
 let isFailing: boolean;
 

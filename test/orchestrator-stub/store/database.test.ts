@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { EventBus, type NumberedEvent } from '../../../orchestrator-stub/events/bus.ts';
 import { Database } from '../../../orchestrator-stub/store/database.ts';
+import { toHostId } from '../../../protocol/ids.ts';
 import { failingCommit } from './failing-commit.ts';
 
 let database: Database;
@@ -90,7 +91,7 @@ test('nobody hears of an event before its transaction is committed, nor of one t
   const bus = new EventBus(database);
   const heard: NumberedEvent[] = [];
   bus.subscribe((event) => heard.push(event));
-  const publish = (what: string) => bus.publish({ type: 'log', nodeId: what, lines: [] });
+  const publish = (what: string) => bus.publish({ type: 'log', nodeId: toHostId(what), lines: [] });
   expect(() =>
     database.transaction(() => {
       publish('lost');

@@ -8,6 +8,7 @@ import { templateData } from '../../../orchestrator-stub/provisioning/inputs.ts'
 import { SiteSettingsSchema } from '../../../orchestrator-stub/settings/site-settings.ts';
 import { builtInTemplates } from '../../../orchestrator-stub/workflow/built-in.ts';
 import { defineWorkflow } from '../../../orchestrator-stub/workflow/definition.ts';
+import { toHostId } from '../../../protocol/ids.ts';
 import { firstBootScript } from '../../../system/first-boot/first-boot-script.ts';
 
 const now = new Date('2026-11-16T03:00:00Z');
@@ -19,7 +20,7 @@ function workflow(
   settings: Record<string, unknown> = {},
 ) {
   const host = {
-    ...newHost('host-1a2b3c4d', 'p1', now),
+    ...newHost(toHostId('host-1a2b3c4d'), 'p1', now),
     uuid: 'u1',
     reportedMac: '52:54:00:AA:bb:01',
     reportedIp: '10.0.2.15',

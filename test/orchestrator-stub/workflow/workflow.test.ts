@@ -18,6 +18,7 @@ import {
 } from '../../../orchestrator-stub/workflow/workflow.ts';
 import { toErrorReport } from '../../../protocol/error.ts';
 import { encodeFailure } from '../../../protocol/failure-text.ts';
+import { toHostId } from '../../../protocol/ids.ts';
 import { disk } from '../../actions/disks/disk-fixture.ts';
 import fc from '../../seeds/fast-check.ts';
 
@@ -31,7 +32,7 @@ function definition(
 ): WorkflowDefinition {
   return {
     id: 'w',
-    hostId: 'h',
+    hostId: toHostId('h'),
     template: 't',
     generation: 1,
     globalTimeout: 1000,

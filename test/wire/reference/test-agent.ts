@@ -7,6 +7,7 @@ import { type AgentOptions, runAgent } from '../../../agent/run-agent.ts';
 import type { Executed, Executor } from '../../../agent/workflow/executor.ts';
 import type { Work } from '../../../agent/workflow/work.ts';
 import type { HandOver } from '../../../protocol/action-events.ts';
+import { toNodeId } from '../../../protocol/ids.ts';
 import type { Inventory } from '../../../protocol/inventory.ts';
 import { parseKernelArguments } from '../../../system/kernel-arguments.ts';
 
@@ -19,7 +20,7 @@ const inventory: Inventory = {
     serial: '5VJ0X13',
     macs: [MAC],
     bootMac: MAC,
-    nodeId: 'node-1',
+    nodeId: toNodeId('node-1'),
     manufacturer: 'Dell Inc.',
     product: 'PowerEdge R650',
     evidence: [{ field: 'serial', value: '5VJ0X13', score: 80, reason: 'as found' }],
