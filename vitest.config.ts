@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import LongestFirst from './test/longest-first.ts';
+import { PATIENCE } from './test/seeds/scale.ts';
 
 // Three kinds of test, told apart by the file name, run in this order:
 //   *.test.ts              unit: no root, no devices, whole set under a minute
@@ -7,8 +8,6 @@ import LongestFirst from './test/longest-first.ts';
 //   *.qemu.test.ts         boots virtual machines, each busy on one core; two files at a time
 // Nothing is tried a second time: a test that needs it is broken, or what it tests is. Devices and machines share two cores
 // with whatever else runs, so deadlines are long; what is waited for has its own, shorter one, and says what did not come.
-/** `npm run test:long` asks for more rounds of the seeded tests (test/seeds/seeds.ts), which then need more time. */
-const scale = Number(process.env['KINDLING_TEST_SCALE'] ?? 1);
 /** For what is polled: as good as never, within the time of every test. */
 const expectations = { poll: { timeout: 15_000 } };
 
@@ -22,7 +21,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['**/*.integration.test.ts', '**/*.qemu.test.ts'],
-          testTimeout: 20_000 * scale,
+          testTimeout: 20_000 * PATIENCE,
           expect: expectations,
           sequence: { groupOrder: 0 },
         },
@@ -31,7 +30,7 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['test/**/*.integration.test.ts'],
-          testTimeout: 120_000 * scale,
+          testTimeout: 120_000 * PATIENCE,
           expect: expectations,
           hookTimeout: 300_000,
           sequence: { groupOrder: 1 },

@@ -2,9 +2,7 @@ import { randomInt } from 'node:crypto';
 import { relative } from 'node:path';
 import { onTestFailed } from 'vitest';
 import { seededRandom } from '../actions/image-writer/test-image.ts';
-
-/** How many times as much the seeded tests do: more than once in `npm run test:long`. */
-export const SCALE = Number(process.env['KINDLING_TEST_SCALE'] ?? 1);
+import { SCALE } from './scale.ts';
 
 /** So many rounds in a usual run, more in a long one. */
 export const rounds = (usual: number): number => Math.ceil(usual * SCALE);

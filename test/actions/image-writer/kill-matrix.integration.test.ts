@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { WriteImageRequest, WriteImageResult } from '../../../actions/image-writer/index.ts';
 import { bundleWriter, type Writer } from '../../../bench/image-write/bundle-writer.ts';
 import { indexImage } from '../../../images/index-image.ts';
+import { PATIENCE } from '../../seeds/scale.ts';
 import { rounds, testRandom } from '../../seeds/seeds.ts';
 import { PiecewiseServer } from './piecewise-server.ts';
 import { encodeImage, makeDiskImage } from './test-image.ts';
@@ -87,7 +88,7 @@ describe.each([
   { name: 'qcow2', file: 'disk.qcow2', kills: rounds(15) },
 ])('a writer of a $name image that is killed at $kills seeded points', ({ file, kills }) => {
   test('leaves the whole image or nothing bootable, and a last run ends bit-equal', {
-    timeout: rounds(300_000),
+    timeout: 300_000 * PATIENCE,
   }, async () => {
     const random = testRandom(SEED);
     const target = join(folder, `target-${file}`);
