@@ -4,23 +4,16 @@ import { KindlingError } from '../../protocol/error.ts';
 import type { ErrorCode } from '../../protocol/error-codes.ts';
 import { fromReport } from '../../protocol/error-report.ts';
 import { startWorker } from '../../system/worker.ts';
+import { makeBootable, makeUnbootable, type Withheld, withholdFrom } from './bootable.ts';
+import { checkFits, checkHead, type FoundTable } from './check-head.ts';
 import type { Decoding } from './decoders/choose-decoder.ts';
 import { loadQcow2Map } from './decoders/qcow2-map.ts';
 import { Download, type DownloadFacts, isWorthAsking, nameDownloadError } from './download.ts';
-import {
-  checkFits,
-  checkHead,
-  type FoundTable,
-  hashFromDisk,
-  makeBootable,
-  makeUnbootable,
-  readBack,
-  withholdFrom,
-} from './finish.ts';
 import { checkFormat, SNIFF_LENGTH, sniffFormat } from './formats.ts';
 import { getSmall } from './http/get.ts';
 import type { ImageFormat, WriteImageContext, WriteImageRequest, WriteImageResult } from './interface.ts';
 import { closingLine, findBottleneck, ProgressReporter, type ProgressSample } from './progress.ts';
+import { hashFromDisk, readBack } from './read-back.ts';
 import { DEFAULT_WINDOW_MS, RetryPause } from './retry-pause.ts';
 import { checkSignature, fetchSignature } from './signature.ts';
 import { GATE_BYTES, HEAD_BYTES } from './stream/block-output.ts';
@@ -87,20 +80,15 @@ export class PlainImageWrite {
       if (signers && signature) checkSignature(signers, this.#download.source, sha256 ?? '', signature);
       // 3 read back, if asked for
       this.#phase = 'verifying';
-      await readBack(this.#target, streamed.blockHashes, this.#withholdFrom, (share) => {
+      const withheld = this.#withheld(streamed);
+      await readBack(this.#target, streamed.blockHashes, withheld, (share) => {
         this.#context.signal?.throwIfAborted();
         this.#verified = share;
       });
       // 4 only now it may boot
       this.#phase = 'syncing';
       progress.report();
-      const gptMoved = makeBootable(this.#target, {
-        head: Buffer.from(streamed.head),
-        headLength: Math.min(streamed.rawLength, HEAD_BYTES),
-        tail: Buffer.from(streamed.tail),
-        tailAt: this.#withholdFrom,
-        moveBackup: this.#request.moveBackupGpt !== false,
-      });
+      const gptMoved = makeBootable(this.#target, withheld, this.#request.moveBackupGpt !== false);
       this.#phase = 'done';
       progress.report();
       return this.#summary(streamed, sha256, gptMoved);
@@ -113,8 +101,16 @@ export class PlainImageWrite {
   /** Clusters of a qcow2 image do not come in the order of the disk: its hash is taken from the disk. */
   async #withRawHash(streamed: StreamResult): Promise<StreamResult> {
     if (this.#format !== 'qcow2' || this.#request.expected?.rawSha256 === undefined) return streamed;
-    const rawSha256 = await hashFromDisk(this.#target, { ...streamed, tailAt: this.#withholdFrom });
+    const rawSha256 = await hashFromDisk(this.#target, streamed.rawLength, this.#withheld(streamed));
     return { ...streamed, rawSha256 };
+  }
+
+  #withheld({ head, tail, rawLength }: StreamResult): Withheld {
+    return {
+      head: Buffer.from(head).subarray(0, Math.min(rawLength, HEAD_BYTES)),
+      tail: Buffer.from(tail),
+      tailAt: this.#withholdFrom,
+    };
   }
 
   async #stream(): Promise<StreamResult> {
@@ -267,7 +263,7 @@ export class PlainImageWrite {
     await this.#context.checkTarget?.();
     makeUnbootable(this.#target);
     this.#phase = 'writing';
-    this.#withholdFrom = withholdFrom(this.#table, this.#target);
+    this.#withholdFrom = withholdFrom(this.#table ?? {}, this.#target);
     return { withholdFrom: this.#withholdFrom };
   }
 

@@ -9,6 +9,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
+import { openingStages } from '../../formats/partition-table/doors.ts';
 import { encodeGpt, type Piece } from '../../formats/partition-table/gpt-encode.ts';
 import type { Profile } from '../../initrd/index.ts';
 import { KindlingError } from '../../protocol/error.ts';
@@ -29,7 +30,7 @@ import { placeFiles, planLayout, STICK_SECTOR_BYTES, type StickLayout } from './
 import { collectPayload, type PayloadFile } from './payload-files.ts';
 import { microOsFor, stickMachines } from './stick-machines.ts';
 import { inspectTarget, refuseUnsafeTarget } from './target.ts';
-import { type Medium, type Region, writeRegions } from './write-stick.ts';
+import { type Medium, type Region, shutStick, writeRegions, writeStages } from './write-stick.ts';
 
 export interface StickRequest {
   validation: Validation;
@@ -101,7 +102,7 @@ export async function buildStick(request: StickRequest): Promise<StickSummary> {
       partitions: [layout.boot, layout.people, layout.payload],
       bootCode: boot.mbrCode,
     });
-    // An old table goes first: a stick that is pulled out half-way must not look like one that is ready.
+    // An old table goes first: a stick that is pulled out half-way must not look like one that is ready (decision 103).
     const oldTable = tableRegions('old table', blankPieces(table));
     const contents: Region[] = [
       { name: 'boot partition', offset: layout.boot.startBytes, source: { file: images.boot } },
@@ -115,13 +116,13 @@ export async function buildStick(request: StickRequest): Promise<StickSummary> {
     ];
     const isDevice = target.kind === 'device';
     const fresh: Medium = isDevice ? { kind: 'device' } : { kind: 'new-file', sizeBytes: diskBytes };
-    await writeRegions(request.target, fresh, [...oldTable, ...contents], say);
-    await writeRegions(
-      request.target,
-      { kind: isDevice ? 'device' : 'file' },
-      tableRegions('table', table),
-      say,
-    );
+    const existing: Medium = { kind: isDevice ? 'device' : 'file' };
+    await shutStick(request.target, fresh, diskBytes);
+    await writeRegions(request.target, existing, [...oldTable, ...contents], say);
+    say('writing table');
+    const pieces = table.map(({ offset: position, bytes }) => ({ position, bytes }));
+    const opening = openingStages(pieces, diskBytes, STICK_SECTOR_BYTES);
+    await writeStages(request.target, existing, opening, tableRegions('table', table), say);
     return {
       stickId: manifest.stickId,
       totalBytes: layout.totalBytes,
@@ -134,7 +135,7 @@ export async function buildStick(request: StickRequest): Promise<StickSummary> {
   }
 }
 
-function tableRegions(name: string, pieces: readonly Piece[]): Region[] {
+function tableRegions(name: string, pieces: readonly Piece[]): (Region & { source: Buffer })[] {
   return pieces.map(({ offset, bytes }) => ({
     name: offset === 0 ? name : `${name} (end)`,
     offset,

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
-import { constants, createReadStream } from 'node:fs';
+import { closeSync, constants, createReadStream, openSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { type Piece, shuttingStages } from '../../formats/partition-table/doors.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { run } from '../../system/run.ts';
+import { STICK_SECTOR_BYTES } from './layout.ts';
 
 /** Something that has its place on the medium: bytes, or a file. */
 export interface Region {
@@ -23,6 +25,46 @@ const FLAGS: Record<Medium['kind'], number> = {
 
 const BLOCK = 4 * 1024 * 1024;
 
+/** From here on nothing on this stick boots; a file is made. */
+export async function shutStick(path: string, medium: Medium, diskBytes: number): Promise<void> {
+  if (medium.kind === 'new-file') return writeStages(path, medium, []);
+  const fd = openSync(path, 'r');
+  try {
+    const read = (position: number, length: number) => {
+      const bytes = Buffer.alloc(length);
+      return bytes.subarray(0, readSync(fd, bytes, 0, length, position));
+    };
+    await writeStages(path, medium, shuttingStages(diskBytes, STICK_SECTOR_BYTES, read));
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/**
+ * Writes one stage after the other; what belongs to one is on the medium before the next begins. Then `regions`, which is what they make
+ * together, is read back and compared.
+ */
+export async function writeStages(
+  path: string,
+  medium: Medium,
+  stages: readonly Piece[][],
+  regions: readonly (Region & { source: Buffer })[] = [],
+  onProgress: (text: string) => void = () => {},
+): Promise<void> {
+  const target = await openMedium(path, medium);
+  try {
+    for (const stage of stages) {
+      for (const { position, bytes } of stage) await target.write(bytes, 0, bytes.length, position);
+      await target.sync();
+    }
+  } finally {
+    await target.close();
+  }
+  const hashOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+  const hashes = new Map(regions.map((region) => [region, hashOf(region.source)]));
+  await verifyRegions(path, medium, regions, hashes, onProgress);
+}
+
 /** Writes the regions in order, syncs, reads everything back and compares. The caller puts the table last. */
 export async function writeRegions(
   path: string,
@@ -30,12 +72,9 @@ export async function writeRegions(
   regions: readonly Region[],
   onProgress: (text: string) => void,
 ): Promise<void> {
-  const target = await open(path, FLAGS[medium.kind], 0o600).catch((cause: unknown) => {
-    throw new KindlingError('KND_STICK_TARGET_REFUSED', `${path} cannot be opened for writing`, { cause });
-  });
+  const target = await openMedium(path, medium);
   const hashes = new Map<Region, string>();
   try {
-    if (medium.kind === 'new-file') await target.truncate(medium.sizeBytes);
     for (const region of regions) {
       onProgress(`writing ${region.name}`);
       hashes.set(region, await writeRegion(target, region));
@@ -44,9 +83,15 @@ export async function writeRegions(
   } finally {
     await target.close();
   }
-  // Without this the kernel would answer from its memory what the stick may have forgotten.
-  if (medium.kind === 'device') await run('blockdev', ['--flushbufs', path], { foreground: true });
-  await verifyRegions(path, regions, hashes, onProgress);
+  await verifyRegions(path, medium, regions, hashes, onProgress);
+}
+
+async function openMedium(path: string, medium: Medium): Promise<FileHandle> {
+  const target = await open(path, FLAGS[medium.kind], 0o600).catch((cause: unknown) => {
+    throw new KindlingError('KND_STICK_TARGET_REFUSED', `${path} cannot be opened for writing`, { cause });
+  });
+  if (medium.kind === 'new-file') await target.truncate(medium.sizeBytes);
+  return target;
 }
 
 async function writeRegion(target: FileHandle, { offset, source }: Region): Promise<string> {
@@ -64,10 +109,13 @@ async function writeRegion(target: FileHandle, { offset, source }: Region): Prom
 
 async function verifyRegions(
   path: string,
+  medium: Medium,
   regions: readonly Region[],
   hashes: ReadonlyMap<Region, string>,
   onProgress: (text: string) => void,
 ): Promise<void> {
+  // Without this the kernel would answer from its memory what the stick may have forgotten.
+  if (medium.kind === 'device') await run('blockdev', ['--flushbufs', path], { foreground: true });
   const target = await open(path, 'r');
   try {
     for (const region of regions) {

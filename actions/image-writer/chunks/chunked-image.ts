@@ -2,7 +2,8 @@ import type { ImageManifest } from '../../../formats/image-manifest.ts';
 import { moveBackupGpt, restoreGpt } from '../../../formats/partition-table/gpt-backup.ts';
 import { redact } from '../../../net/redact.ts';
 import { KindlingError } from '../../../protocol/error.ts';
-import { checkFits, checkHead, makeBootable, makeUnbootable, withholdFrom } from '../finish.ts';
+import { makeBootable, makeUnbootable, withholdFrom } from '../bootable.ts';
+import { checkFits, checkHead } from '../check-head.ts';
 import type { Bottleneck, WriteImageContext, WriteImageRequest, WriteImageResult } from '../interface.ts';
 import { closingLine, findBottleneck, ProgressReporter, type ProgressSample } from '../progress.ts';
 import { GATE_BYTES, HEAD_BYTES } from '../stream/block-output.ts';
@@ -67,7 +68,7 @@ export class ChunkedImageWrite {
       // 2 does the image fit this disk?
       const first = await this.#loadFirstChunk();
       const table = await checkHead(first.subarray(0, GATE_BYTES), 'zst', this.#target, this.#source);
-      this.#withholdFrom = Math.min(withholdFrom(table, this.#target), Number.MAX_SAFE_INTEGER);
+      this.#withholdFrom = withholdFrom(table ?? {}, this.#target);
       if (this.#isIntact(first)) {
         this.#phase = 'done';
         progress.report();
@@ -99,13 +100,11 @@ export class ChunkedImageWrite {
       // 6 only now it may boot
       this.#phase = 'syncing';
       progress.report();
-      const gptMoved = makeBootable(this.#target, {
-        head: first,
-        headLength: Math.min(first.length, HEAD_BYTES),
-        tail: this.#tail,
-        tailAt: this.#withholdFrom,
-        moveBackup: this.#request.moveBackupGpt !== false,
-      });
+      const gptMoved = makeBootable(
+        this.#target,
+        { head: first.subarray(0, HEAD_BYTES), tail: this.#tail, tailAt: this.#withholdFrom },
+        this.#request.moveBackupGpt !== false,
+      );
       this.#phase = 'done';
       progress.report();
       await neighbourhood?.linger(this.#context.signal);
@@ -204,14 +203,16 @@ export class ChunkedImageWrite {
   /** A kept last chunk has its end on the disk, where it is about to be wiped: it is remembered. */
   #keepTail(): void {
     const length = this.#manifest.size - this.#withholdFrom;
-    if (length > 0) {
+    const isKept = this.#table.states[this.#table.count - 1] === STATE.done;
+    if (length > 0 && isKept) {
       this.#tail = Buffer.from(tryReadRange(this.#target, Buffer.alloc(length), this.#withholdFrom, length));
     }
   }
 
   async #writeChunks(first: Buffer, neighbourhood: Neighbourhood | undefined): Promise<void> {
+    if (first.length > this.#withholdFrom) this.#tail = Buffer.from(first.subarray(this.#withholdFrom));
     if (this.#own.kept === 0)
-      writeBuffered(this.#target, first.subarray(Math.min(HEAD_BYTES, first.length)), HEAD_BYTES);
+      writeBuffered(this.#target, first.subarray(HEAD_BYTES, this.#withholdFrom), HEAD_BYTES);
     Atomics.store(this.#table.states, 0, STATE.done);
     await this.#runPhase('write', neighbourhood);
   }

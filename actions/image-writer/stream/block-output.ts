@@ -101,7 +101,8 @@ export class BlockOutput {
   /** A decoder that knows of a hole says so here. */
   commitZeros(position: number, length: number): void {
     const start = Math.max(position, HEAD_BYTES);
-    if (position + length > start) this.#zero(start, position + length - start);
+    const end = Math.min(position + length, this.#gate?.withholdFrom ?? 0);
+    if (end > start) this.#zero(start, end - start);
     this.#options.onRaw(length);
   }
 

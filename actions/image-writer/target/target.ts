@@ -130,6 +130,19 @@ export function writeBuffered(target: Target, bytes: Buffer, position: number): 
   writeFully(target, target.bufferedFd, bytes, 0, bytes.length, position);
 }
 
+/** Whole sectors past the page cache, where the disk can do that: what lies around them is neither read nor written along. */
+export function writeSectors(target: Target, bytes: Buffer, position: number): void {
+  const memory = alignedMemory(bytes.length);
+  bytes.copy(memory);
+  try {
+    writeFully(target, target.fd, memory, 0, memory.length, position);
+  } catch (thrown) {
+    const { cause } = thrown as KindlingError;
+    if ((cause as NodeJS.ErrnoException).code !== 'EINVAL') throw thrown;
+    writeBuffered(target, bytes, position); // a file system whose blocks are longer than these sectors
+  }
+}
+
 function writeFully(
   target: Target,
   fd: number,
@@ -177,11 +190,10 @@ export function tryReadRange(target: Target, into: Buffer, position: number, len
   }
 }
 
-/** Everything written is on the medium when this returns. */
+/** Everything written is on the medium when this returns, through either descriptor: they are of one disk. */
 export function syncTarget(target: Target): void {
   try {
     fsyncSync(target.bufferedFd);
-    fsyncSync(target.fd);
   } catch (cause) {
     throw new KindlingError('KND_DISK_WRITE', `${target.path}: the disk could not flush its writes`, {
       cause,

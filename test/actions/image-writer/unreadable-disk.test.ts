@@ -6,7 +6,7 @@ import { ChunkTable, STATE } from '../../../actions/image-writer/chunks/chunk-ta
 import { type ChunkTask, Figures } from '../../../actions/image-writer/chunks/chunk-task.ts';
 import { ChunkWorker } from '../../../actions/image-writer/chunks/chunk-worker.ts';
 import { planSpans } from '../../../actions/image-writer/chunks/plan-spans.ts';
-import { readBack } from '../../../actions/image-writer/finish.ts';
+import { readBack } from '../../../actions/image-writer/read-back.ts';
 import { decodeManifest, encodeManifest } from '../../../formats/image-manifest.ts';
 
 const MIB = 1024 * 1024;
@@ -63,7 +63,9 @@ test('what a repair cannot read is fetched again, like what differs', async () =
 test('what cannot be read back has the code of what is read back wrong', async () => {
   using disk = unreadableDisk();
   const block = { position: MIB, length: 4096, sha256: Buffer.alloc(32) };
-  await expect(readBack(disk.target, [block], Number.MAX_SAFE_INTEGER, () => {})).rejects.toMatchObject({
+  await expect(
+    readBack(disk.target, [block], { head: Buffer.alloc(0), tail: Buffer.alloc(0), tailAt: 0 }, () => {}),
+  ).rejects.toMatchObject({
     code: 'KND_DISK_READBACK',
   });
 });
