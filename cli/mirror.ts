@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { DhcpMode } from '../netboot/dhcp/decide-reply.ts';
 import { describeError, KindlingError } from '../protocol/error.ts';
+import { onEndSignal } from '../system/end-signal.ts';
 import { keepRunning } from '../system/keep-running.ts';
 
 interface MirrorFlags {
@@ -44,7 +45,7 @@ async function runMirror(url: string, flags: MirrorFlags): Promise<void> {
   };
   const mirror = { folder: flags.dir, key: flags.key };
   const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+  onEndSignal(() => stop.abort());
   if (flags.pxe === undefined) {
     const { updateMirror } = await import('../netboot/mirror/update-mirror.ts');
     const { kind, version, downloaded } = await updateMirror(mirror, origin, stop.signal);

@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { parse } from 'yaml';
+import { openResponse } from '../net/http.ts';
+import { redact } from '../net/redact.ts';
+import { siteNetwork } from '../net/site-network.ts';
 import type { Profile } from '../orchestrator-stub/nodes/profile.ts';
 import type { SiteSettings } from '../orchestrator-stub/settings/site-settings.ts';
 import { KindlingError } from '../protocol/error.ts';
@@ -14,8 +17,12 @@ interface AddOptions extends ConnectionOptions {
   immutable?: boolean;
   template?: string;
   security?: string;
+  erase?: string;
+  force?: boolean;
   default?: boolean;
 }
+
+const LOOK_MS = 5000;
 
 /** `kindling profile …`: what may be installed, and what is installed by default. */
 export function defineProfile(command: Command): void {
@@ -31,6 +38,8 @@ export function defineProfile(command: Command): void {
       '--security <feature>',
       'NONE, UNSPECIFIED (Secure Boot on) or SECURE_BOOT_AND_FULL_DISK_ENCRYPTION',
     )
+    .option('--erase <method>', 'how disks are erased first: auto, quick, discard, zeroes, nvme-format, …')
+    .option('--force', 'also if the image or the template is not there')
     .option('--default', 'make it the site’s default')
     .action(add);
   withConnection(command.command('delete <profile>').description('remove a profile')).action(remove);
@@ -76,22 +85,25 @@ async function show(name: string, options: ConnectionOptions): Promise<void> {
 
 async function add(name: string, options: AddOptions): Promise<void> {
   const connection = new ServerConnection(options);
-  const profile = await connection.call<Profile>('PUT', pathOf(name), {
+  if (options.image && !options.force) await lookForImage(options.image);
+  const path = options.force ? `${pathOf(name)}?force=true` : pathOf(name);
+  const profile = await connection.call<Profile>('PUT', path, {
     ...(options.file ? readProfile(options.file) : {}),
     ...(options.image ? { imageUrl: options.image } : {}),
     ...(options.sha256 ? { imageSha256: options.sha256 } : {}),
     ...(options.immutable ? { osType: 'IMMUTABLE' } : {}),
     ...(options.template ? { template: options.template } : {}),
     ...(options.security ? { security: options.security } : {}),
+    ...(options.erase ? { eraseMethod: options.erase } : {}),
   });
   if (options.default) await connection.call('PATCH', '/api/v1/site', { defaultProfile: name });
   if (options.output === 'json') console.log(JSON.stringify(profile, null, 2));
-  else console.log(`profile ${profile.name} is there${options.default ? ' and the default' : ''}`);
+  else console.log(`saved profile ${profile.name}${options.default ? ', the default from now on' : ''}`);
 }
 
 async function remove(name: string, options: ConnectionOptions): Promise<void> {
   await new ServerConnection(options).call('DELETE', pathOf(name));
-  if (options.output === 'table') console.log(`profile ${name} is gone`);
+  if (options.output === 'table') console.log(`removed profile ${name}`);
 }
 
 async function setDefault(
@@ -110,6 +122,28 @@ async function setDefault(
   }
   const mode = settings.autoProvision ? 'zero touch' : 'manual';
   console.log(`default profile: ${settings.defaultProfile ?? 'none'}; ${mode}`);
+}
+
+/** A server that says it has no such image is believed; one that cannot be reached from here may well be from the nodes. */
+async function lookForImage(url: string): Promise<void> {
+  if (!/^https?:/.test(url)) return;
+  try {
+    const signal = AbortSignal.timeout(LOOK_MS);
+    const response = await openResponse(siteNetwork(), url, {
+      method: 'HEAD',
+      followsRedirects: true,
+      signal,
+    });
+    response.discard();
+    const { status } = response;
+    if (status !== 404 && status !== 410) return;
+    throw new KindlingError('KND_PROFILE_INVALID', `there is no image at ${redact(url)} (${status})`, {
+      hint: 'Correct --image, or add --force if it will be there later.',
+    });
+  } catch (thrown) {
+    if (thrown instanceof KindlingError) throw thrown;
+    console.error(`note: ${redact(url)} does not answer from this machine now`);
+  }
 }
 
 function readProfile(file: string): Record<string, unknown> {

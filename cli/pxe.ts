@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { describeError, KindlingError } from '../protocol/error.ts';
+import { untilEndSignal } from '../system/end-signal.ts';
 import { keepRunning } from '../system/keep-running.ts';
 import { printable } from './table.ts';
 
@@ -38,6 +38,7 @@ export function definePxe(pxe: Command): void {
     .command('doctor')
     .description('send a DISCOVER as firmware would, and explain every offer')
     .argument('<device>', 'network device to ask on')
+    .option('--mac <address>', 'ask as the machine with this address (default: the device’s own)', parseMac)
     .option('--output <format>', 'table or json', 'table')
     .option('--seconds <number>', 'how long to listen for offers, for each kind of client', Number, 4)
     .action(runDoctor);
@@ -45,6 +46,7 @@ export function definePxe(pxe: Command): void {
 
 async function runPxe(flags: PxeFlags): Promise<void> {
   const { servePxe } = await import('../netboot/serve-pxe.ts');
+  const { NetbootLog } = await import('../netboot/netboot-log.ts');
   const { TftpFolder } = await import('../netboot/tftp/tftp-folder.ts');
   const { indexReservations, readReservationsFile } = await import('../netboot/dhcp/reservations-file.ts');
   const device = needed(flags.interface, '--interface');
@@ -54,6 +56,7 @@ async function runPxe(flags: PxeFlags): Promise<void> {
     throw new KindlingError('KND_USAGE', '--mode reservation needs --reservations');
   }
   using _running = keepRunning((thrown) => console.error(printable(describeError(thrown))));
+  const log = new NetbootLog((line) => console.log(printable(line)));
   await using pxe = await servePxe({
     device,
     mode: flags.mode,
@@ -63,31 +66,22 @@ async function runPxe(flags: PxeFlags): Promise<void> {
     binaryBase: flags.binaryBase ?? new URL('.', script).href,
     urls: { foreignIpxeRunsScript: flags.foreignIpxeRunsScript },
     tftp: { singlePort: flags.singlePort, ...(flags.tftpPorts ? { portRange: flags.tftpPorts } : {}) },
-    onDhcp: (event) =>
-      console.log(
-        printable(
-          `dhcp ${event.mac} port ${event.port}: ${event.answered ? 'answered' : 'silent'}: ${event.reason}`,
-        ),
-      ),
-    onTftp: (event) =>
-      console.log(
-        printable(
-          `tftp ${event.client} ${event.file}: ${event.outcome}, ${event.bytes} bytes in ${event.durationMs.toFixed(0)} ms`,
-        ),
-      ),
+    say: (text) => log.say(text),
+    onDhcp: (event) => log.dhcp(event),
+    onTftp: (event) => log.tftp(event),
     onFailure: (message) => console.error(printable(message)),
   });
   console.log(`serving ${flags.mode} DHCP and TFTP on ${device} (${pxe.address})`);
-  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+  await untilEndSignal();
 }
 
 async function runDoctor(
   device: string,
-  { output, seconds }: { output: string; seconds: number },
+  { mac, output, seconds }: { mac?: string; output: string; seconds: number },
 ): Promise<void> {
   if (!(seconds > 0)) throw new KindlingError('KND_USAGE', '--seconds must be a number above 0');
   const { describeFindings, examineNetwork } = await import('../netboot/doctor/doctor.ts');
-  const findings = await examineNetwork(device, seconds * 1000);
+  const findings = await examineNetwork(device, { listenMs: seconds * 1000, mac });
   process.stdout.write(
     output === 'json' ? `${JSON.stringify(findings, null, 2)}\n` : describeFindings(findings),
   );
@@ -97,6 +91,13 @@ async function runDoctor(
 function needed(value: string | undefined, flag: string): string {
   if (value === undefined) throw new KindlingError('KND_USAGE', `kindling pxe needs ${flag}`);
   return value;
+}
+
+function parseMac(text: string): string {
+  if (!/^([0-9a-f]{2}[:-]){5}[0-9a-f]{2}$/i.test(text)) {
+    throw new InvalidArgumentError('a MAC address looks like 52:54:00:12:34:56');
+  }
+  return text.toLowerCase().replaceAll('-', ':');
 }
 
 function parsePorts(text: string): { from: number; to: number } {

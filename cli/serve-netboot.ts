@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { DhcpMode } from '../netboot/dhcp/decide-reply.ts';
 import type { Stub } from '../orchestrator-stub/serve.ts';
-import { KindlingError } from '../protocol/error.ts';
 import { printable } from './table.ts';
 
 export interface NetbootOptions {
@@ -20,31 +19,19 @@ export interface NetbootOptions {
   httpsBoot: boolean;
 }
 
-interface NetbootCheck {
-  device: string;
-  hasPlainPort: boolean;
-  httpsBoot: boolean;
-}
-
 /** What can be wrong with the options, before anything is started. */
-export async function checkNetboot({ device, hasPlainPort, httpsBoot }: NetbootCheck): Promise<void> {
-  if (!hasPlainPort && !httpsBoot) {
-    throw new KindlingError(
-      'KND_USAGE',
-      'network boot needs a port without TLS: the firmware does not know the site’s CA',
-      {
-        hint: 'Add --plain-port 8080 (or --plain on an isolated network), or --https-boot if it does.',
-      },
-    );
-  }
-  const { addressOfDevice } = await import('../netboot/serve-pxe.ts');
-  addressOfDevice(device);
+export async function checkNetboot({ device }: { device: string }): Promise<void> {
+  const { mustExist } = await import('../netboot/device-address.ts');
+  mustExist(device);
 }
 
 /** The network-boot half of `kindling serve`: Micro-OS and iPXE into place, then DHCP, proxy DHCP and TFTP. */
 export async function serveNetboot(stub: Stub, options: NetbootOptions): Promise<AsyncDisposable> {
   const [
-    { servePxe, addressOfDevice },
+    { servePxe },
+    { waitForDeviceAddress },
+    { NetbootLog },
+    { openAuthority },
     { TftpFolder },
     reservationsFile,
     { prepareBootFiles },
@@ -54,6 +41,9 @@ export async function serveNetboot(stub: Stub, options: NetbootOptions): Promise
     { ensureIpxe },
   ] = await Promise.all([
     import('../netboot/serve-pxe.ts'),
+    import('../netboot/device-address.ts'),
+    import('../netboot/netboot-log.ts'),
+    import('../site/authority.ts'),
     import('../netboot/tftp/tftp-folder.ts'),
     import('../netboot/dhcp/reservations-file.ts'),
     import('../site/boot-files.ts'),
@@ -62,9 +52,11 @@ export async function serveNetboot(stub: Stub, options: NetbootOptions): Promise
     import('../initrd/index.ts'),
     import('../ipxe/debian-ipxe.ts'),
   ]);
+  const log = new NetbootLog((line) => console.log(printable(line)));
   const server = new URL(stub.urls.http);
+  const address = await waitForDeviceAddress(options.device, { say: (text) => log.say(text) });
+  await openAuthority(options.stateFolder, [address]); // an address that came late belongs into the certificate too
   const boot = new URL(options.httpsBoot ? stub.urls.http : (stub.urls.plain ?? stub.urls.http));
-  const address = addressOfDevice(options.device);
   const stackUrl = `${boot.protocol}//${address}:${boot.port}/tink-stack`;
   const tftpFolder = join(options.stateFolder, 'tftp');
   const request = {
@@ -89,14 +81,16 @@ export async function serveNetboot(stub: Stub, options: NetbootOptions): Promise
     tftpFiles: new TftpFolder(tftpFolder),
     script: `${stackUrl}/boot.ipxe`,
     binaryBase: `${stackUrl}/`,
-    onDhcp: ({ mac, answered, reason }) => {
+    onDhcp: (event) => {
+      log.dhcp(event);
+      const { mac, answered, reason } = event;
       if (!answered) return;
-      console.log(printable(`dhcp ${mac}: ${reason}`));
       stub.announce({ type: 'netboot', nodeId: '', step: 'dhcp', client: mac, what: reason, bytes: 0 });
     },
     onFailure: (message) => console.error(printable(message)),
-    onTftp: ({ client, file, outcome, bytes }) => {
-      console.log(printable(`tftp ${client} ${file}: ${outcome}`));
+    onTftp: (event) => {
+      log.tftp(event);
+      const { client, file, outcome, bytes } = event;
       if (outcome !== 'complete') return;
       const address = client.replace(/:\d+$/, '');
       stub.announce({ type: 'netboot', nodeId: '', step: 'tftp', client: address, what: file, bytes });

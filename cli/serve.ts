@@ -6,6 +6,7 @@ import type { Stub } from '../orchestrator-stub/serve.ts';
 import { KindlingError, toKindlingError } from '../protocol/error.ts';
 import type { TinkDialect } from '../protocol/tink-dialect.ts';
 import { defaultStateFolder, writePrivate } from '../site/state-folder.ts';
+import { untilEndSignal } from '../system/end-signal.ts';
 import { keepRunning } from '../system/keep-running.ts';
 
 interface ServeOptions {
@@ -83,11 +84,12 @@ export function defineServe(command: Command): void {
 async function serve(options: ServeOptions): Promise<void> {
   const { startStub } = await import('../orchestrator-stub/serve.ts');
   const startedAt = performance.now();
-  const plainPort = options.plainPort ?? (options.plain ? '8080' : undefined);
+  // Firmware and iPXE do not know the site's CA; beside TLS this port serves boot files and nothing else.
+  const needsPlainPort = options.plain || (options.pxe !== undefined && !options.httpsBoot);
+  const plainPort = options.plainPort ?? (needsPlainPort ? '8080' : undefined);
   if (options.pxe !== undefined) {
     const { checkNetboot } = await import('./serve-netboot.ts');
-    const hasPlainPort = plainPort !== undefined;
-    await checkNetboot({ device: options.pxe, hasPlainPort, httpsBoot: options.httpsBoot });
+    await checkNetboot({ device: options.pxe });
   }
   const log = pino({ level: options.log }, pino.destination(2));
   using _running = keepRunning((thrown) => {
@@ -114,13 +116,18 @@ async function serve(options: ServeOptions): Promise<void> {
   if (stub.urls.plain && stub.urls.plain !== stub.urls.http)
     console.log(`        without TLS ${stub.urls.plain}`);
   console.log(`        state, site CA and operator’s token in ${options.state}`);
+  const ended = untilEndSignal();
+  const netboot = options.pxe === undefined ? undefined : startNetboot(stub, options, options.pxe);
+  let isNetbootStarting = netboot !== undefined;
   try {
-    await using _netboot =
-      options.pxe === undefined ? undefined : await startNetboot(stub, options, options.pxe);
-    await untilSignal();
+    await Promise.race([ended, netboot?.then(() => (isNetbootStarting = false)) ?? ended]);
+    await ended;
+    if (!isNetbootStarting) await (await netboot)?.[Symbol.asyncDispose]();
   } finally {
     await stub.close();
   }
+  // It waits for a device, or builds a Micro-OS, and has no end of its own.
+  if (isNetbootStarting) process.exit();
 }
 
 async function startNetboot(stub: Stub, options: ServeOptions, device: string): Promise<AsyncDisposable> {
@@ -145,12 +152,6 @@ function checkPxeMode(value: string): string {
     throw new KindlingError('KND_USAGE', `--pxe-mode is auto-proxy, proxy or reservation, not ${value}`);
   }
   return value;
-}
-
-function untilSignal(): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
-  return promise;
 }
 
 function parsePort(text: string): number {

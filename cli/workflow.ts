@@ -18,7 +18,6 @@ export function defineWorkflowCommand(command: Command): void {
     show,
   );
   for (const [verb, summary] of [
-    ['retry', 'begin again at the action that failed'],
     ['pause', 'let the running action end, start no other'],
     ['resume', 'go on after a pause'],
     ['cancel', 'end it'],
@@ -30,6 +29,17 @@ export function defineWorkflowCommand(command: Command): void {
       },
     );
   }
+  withConnection(
+    command
+      .command('retry <workflow>')
+      .description('begin again at the action that failed, as profile and template are today'),
+  )
+    .option('--as-it-was', 'with the values of the failed try')
+    .action(async (id: string, options: ConnectionOptions & { asItWas?: boolean }) => {
+      const query = options.asItWas ? '?asItWas=true' : '';
+      const path = `/api/v1/workflows/${encodeURIComponent(id)}/retry${query}`;
+      print(await new ServerConnection(options).call<Workflow>('POST', path), options);
+    });
   withConnection(
     command
       .command('approve <workflow> <plan>')
@@ -111,10 +121,10 @@ async function template(
   const path = `/api/v1/templates/${encodeURIComponent(name)}`;
   if (options.delete) {
     await connection.call('DELETE', path);
-    console.log(`template ${name} is gone`);
+    console.log(`removed template ${name}`);
   } else if (options.file) {
     await connection.call('PUT', path, { text: readFileSync(options.file, 'utf8') });
-    console.log(`template ${name} is there`);
+    console.log(`saved template ${name}`);
   } else {
     const found = (await allTemplates(options)).find((each) => each.name === name);
     if (!found) throw new KindlingError('KND_TEMPLATE_UNKNOWN', `there is no template ${name}`);

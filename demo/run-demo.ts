@@ -8,6 +8,7 @@ import { type Site, startSite } from '../lab/site/site.ts';
 import { ensureImmutableTarget } from '../lab/target-images/immutable.ts';
 import { ensureMutableTarget } from '../lab/target-images/mutable.ts';
 import { ensureVendorKey } from '../lab/target-images/vendor.ts';
+import { onEndSignal } from '../system/end-signal.ts';
 import { type DemoNode, describeNodes, machineOf } from './demo-node.ts';
 import type { DemoOptions } from './demo-options.ts';
 import type { DemoView } from './demo-view.ts';
@@ -51,8 +52,7 @@ export async function runDemo(
   const stop = new AbortController();
   const { terminal, profile = {}, whenRunning = options.keep ? keepRunning : undefined } = surroundings;
   const output = new DemoOutput(terminal);
-  const onSignal = () => stop.abort();
-  process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+  using _signals = onEndSignal(() => stop.abort());
   using view = options.isJson
     ? new JsonView((line) => terminal.write(line))
     : new PeopleView(output, { showsConsole: options.showConsole });
@@ -63,8 +63,6 @@ export async function runDemo(
     if (!stop.signal.aborted) throw thrown;
     view.say('\nStopped; nothing is left running.');
     process.exitCode = STOPPED_BY_CTRL_C;
-  } finally {
-    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
   }
 }
 

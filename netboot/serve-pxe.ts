@@ -1,5 +1,4 @@
-import { networkInterfaces } from 'node:os';
-import { KindlingError } from '../protocol/error.ts';
+import { waitForDeviceAddress } from './device-address.ts';
 import type { BootUrls } from './dhcp/boot-file.ts';
 import type { DhcpMode } from './dhcp/decide-reply.ts';
 import { type DhcpEvent, startDhcpServer } from './dhcp/dhcp-server.ts';
@@ -17,6 +16,8 @@ export interface PxeOptions {
   binaryBase: string;
   urls?: Pick<BootUrls, 'override' | 'foreignIpxeRunsScript'>;
   tftp?: { singlePort?: boolean; portRange?: { from: number; to: number } };
+  /** Told what is missing while the device has no address. */
+  say?: (text: string) => void;
   onDhcp?: (event: DhcpEvent) => void;
   onTftp?: (event: TftpEvent) => void;
   /** A fault of a server, which goes on. */
@@ -25,7 +26,7 @@ export interface PxeOptions {
 
 /** Starts everything a machine needs until iPXE runs: DHCP or proxy DHCP, the PXE boot service, TFTP. */
 export async function servePxe(options: PxeOptions): Promise<AsyncDisposable & { address: string }> {
-  const address = addressOfDevice(options.device);
+  const address = await waitForDeviceAddress(options.device, { say: options.say ?? (() => {}) });
   await using started = new AsyncDisposableStack();
   const tftp = await startTftpServer({
     address,
@@ -55,18 +56,4 @@ export async function servePxe(options: PxeOptions): Promise<AsyncDisposable & {
   );
   const running = started.move();
   return { address, [Symbol.asyncDispose]: () => running.disposeAsync() };
-}
-
-/** The first IPv4 address of a device. */
-export function addressOfDevice(device: string): string {
-  const interfaces = networkInterfaces();
-  const address = interfaces[device]?.find(({ family }) => family === 'IPv4')?.address;
-  if (address) return address;
-  const known = Object.entries(interfaces).map(([name, list]) =>
-    `${name} ${list?.[0]?.address ?? ''}`.trim(),
-  );
-  throw new KindlingError(
-    'KND_PXE_NO_INTERFACE',
-    `"${device}" does not exist or has no IPv4 address; this machine has: ${known.join(', ')}`,
-  );
 }

@@ -179,6 +179,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     postMortem,
     settings: () => settings.get(),
     hasNeighbors,
+    isStrict,
     ca: () => certificates.ca,
     now,
     onFailure,

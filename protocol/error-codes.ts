@@ -181,7 +181,7 @@ export const ERROR_CODES = {
     exit: 1,
     retryable: false,
     meaning: 'A disk was erased, but something of what was on it can still be found.',
-    hint: 'Take another ERASE_METHOD; if none helps, the disk has to be destroyed.',
+    hint: 'Choose another ERASE_METHOD: nvme-format, ata-secure-erase or overwrite. If a proof is needed and none gives it, the disk must not leave the site.',
   },
   KND_ERASE_UNSUPPORTED: {
     exit: 4,

@@ -2,12 +2,14 @@ import { describeError, KindlingError, toKindlingError } from '../protocol/error
 import { generateCode } from './generate.ts';
 import { installDebianPackages } from './install-debian-packages.ts';
 import { besideBusyProcesses, longTestEnvironment, seededTestFiles } from './long-tests.ts';
-import { runProgram } from './run-program.ts';
+import { becomeProgram, runProgram } from './run-program.ts';
+import { pathsBeforeUpdate } from './vitest-arguments.ts';
 
 interface NpmCommand {
   /** Loop devices, namespaces, taps, packages: started again through sudo when the user is not root. */
   needsRoot: boolean;
   needsDebianPackages: boolean;
+  /** The last program of a command takes the place of this process. */
   start: (args: string[]) => Promise<number>;
 }
 
@@ -16,12 +18,26 @@ const onNodeAlone = { needsRoot: false, needsDebianPackages: false };
 
 /** What each npm command needs from the machine, and what it starts once that is there. */
 const COMMANDS: Record<string, NpmCommand> = {
-  demo: { ...onTheWholeMachine, start: (args) => node(['demo/main.ts', ...args]) },
-  test: { ...onTheWholeMachine, start: (args) => inOrder(lint, () => vitest(args)) },
+  demo: { ...onTheWholeMachine, start: (args) => becomeNode(['demo/main.ts', ...args]) },
+  test: {
+    ...onTheWholeMachine,
+    start: (args) =>
+      inOrder(
+        () => lint([]),
+        () => vitest(args),
+      ),
+  },
   'test:long': { ...onTheWholeMachine, start: longTests },
-  bench: { ...onTheWholeMachine, start: (args) => node(['bench/main.ts', ...args]) },
-  qemu: { ...onTheWholeMachine, start: (args) => node(['lab/qemu/cli.ts', ...args]) },
-  check: { ...onNodeAlone, start: (args) => inOrder(lint, () => unitTests(args)) },
+  bench: { ...onTheWholeMachine, start: (args) => becomeNode(['bench/main.ts', ...args]) },
+  qemu: { ...onTheWholeMachine, start: (args) => becomeNode(['lab/qemu/cli.ts', ...args]) },
+  check: {
+    ...onNodeAlone,
+    start: (args) =>
+      inOrder(
+        () => lint([]),
+        () => unitTests(args),
+      ),
+  },
   'test:unit': { ...onNodeAlone, start: unitTests },
   lint: { ...onNodeAlone, start: lint },
   kindling: { ...onNodeAlone, start: kindling },
@@ -53,12 +69,16 @@ function node(args: string[], env?: Record<string, string>): Promise<number> {
   return runProgram(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], env);
 }
 
-function kindling(args: string[]): Promise<number> {
-  return node(['cli/main.ts', ...args]);
+function becomeNode(args: string[]): Promise<number> {
+  return becomeProgram(process.execPath, ['--disable-warning=ExperimentalWarning', ...args]);
 }
 
-function vitest(args: string[], env?: Record<string, string>): Promise<number> {
-  return node(['node_modules/vitest/vitest.mjs', 'run', ...args], env);
+function kindling(args: string[]): Promise<number> {
+  return becomeNode(['cli/main.ts', ...args]);
+}
+
+function vitest(args: string[]): Promise<number> {
+  return becomeNode(['node_modules/vitest/vitest.mjs', 'run', ...pathsBeforeUpdate(args)]);
 }
 
 function unitTests(args: string[]): Promise<number> {
@@ -72,16 +92,29 @@ function longTests(args: string[]): Promise<number> {
   process.stderr.write(
     `▸ seed ${env['KINDLING_TEST_SEED']}, ${env['KINDLING_TEST_SCALE']} times the rounds\n`,
   );
-  return besideBusyProcesses(() => vitest(which, env));
+  return besideBusyProcesses(() => node(['node_modules/vitest/vitest.mjs', 'run', ...which], env));
 }
 
-/** Types, format and lint, unused code. */
-function lint(): Promise<number> {
+/** Types, format and lint, unused code; with --write what can be corrected by a machine is. */
+function lint(args: string[]): Promise<number> {
+  const isWriting = args.includes('--write') || args.includes('--fix');
+  const biome = ['check', '--error-on-warnings', ...(isWriting ? ['--write'] : []), '.'];
   return inOrder(
     () => runProgram('node_modules/.bin/tsc', ['--noEmit']),
-    () => runProgram('node_modules/.bin/biome', ['check', '--error-on-warnings', '.']),
-    () => node(['node_modules/knip/bin/knip.js', '--no-progress']),
+    () => saying('npm run lint -- --write', runProgram('node_modules/.bin/biome', biome)),
+    () =>
+      saying(
+        'delete what is not used, or what is exported for nobody',
+        node(['node_modules/knip/bin/knip.js', '--no-progress']),
+      ),
   );
+}
+
+/** After a check that failed: what mends it. */
+async function saying(whatMends: string, check: Promise<number>): Promise<number> {
+  const exitCode = await check;
+  if (exitCode !== 0) process.stderr.write(`▸ to mend this: ${whatMends}\n`);
+  return exitCode;
 }
 
 /** Runs the steps one after the other; the first that fails ends the row. */

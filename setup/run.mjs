@@ -1,8 +1,9 @@
 // Entry point of the npm commands. Plain JavaScript, because it runs on whatever Node the machine has, before
 // anything is installed: it fetches the npm packages (our own Node among them) and hands over to TypeScript.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -20,15 +21,29 @@ if (Number(process.versions.node.split('.')[0]) < 20) {
 }
 installWhatOurNodeNeeds();
 installNpmPackages();
-const { status, signal } = spawnSync(
-  ownNode,
-  ['--disable-warning=ExperimentalWarning', join(root, 'setup/main.ts'), ...process.argv.slice(2)],
-  {
-    stdio: 'inherit',
-    cwd: root,
-  },
-);
-process.exit(status ?? (signal ? 128 : 1));
+handOver();
+
+/**
+ * Runs setup/main.ts on our Node and ends as it ends. Whoever stops `npm run …` means the program, not npm: npm sends
+ * SIGTERM and SIGINT to this process alone (package.json has `exec`, so no shell stands between), and they go on from here.
+ */
+function handOver() {
+  const program = spawn(
+    ownNode,
+    ['--disable-warning=ExperimentalWarning', join(root, 'setup/main.ts'), ...process.argv.slice(2)],
+    { stdio: 'inherit', cwd: root },
+  );
+  for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT']) {
+    process.on(signal, () => {
+      // Ctrl-C reaches every process of the terminal by itself.
+      if (signal !== 'SIGINT' || !process.stdin.isTTY) program.kill(signal);
+    });
+  }
+  program.on('error', ({ message }) =>
+    fail(3, `${ownNode} could not be started: ${message}`, 'Remove node_modules and try again.'),
+  );
+  program.on('exit', (status, signal) => process.exit(status ?? 128 + (constants.signals[signal] ?? 0)));
+}
 
 /** Our Node is linked against libatomic, which a small Debian lacks; npm starts it while it installs. */
 function installWhatOurNodeNeeds() {

@@ -1,5 +1,6 @@
 import { probeSignatures } from '../../formats/disk-signatures/probe.ts';
 import { readPartitionTable } from '../../formats/partition-table/read.ts';
+import type { ERASE_METHODS } from '../../protocol/erase-methods.ts';
 import type { ErasureCertificate } from '../../protocol/erasure-certificate.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
@@ -10,18 +11,12 @@ import { removeOurPassword, secureEraseAta, unlockOurs } from './ata-security.ts
 import { readCapabilities } from './capabilities.ts';
 import { certify } from './certificate.ts';
 import { tearDownHolders } from './holders.ts';
-import {
-  chooseMethod,
-  type ERASE_METHODS,
-  type EraseCapabilities,
-  type EraseMethod,
-  READS_AS_ZERO,
-} from './methods.ts';
+import { chooseMethod, type EraseCapabilities, type EraseMethod, READS_AS_ZERO } from './methods.ts';
 import type { AdminCommand } from './nvme-admin.ts';
 import { formatNvme, namespaceOf } from './nvme-commands.ts';
 import { namespacesBeside } from './nvme-namespaces.ts';
 import { sanitizeNvme, settleSanitize } from './nvme-sanitize.ts';
-import { checkSamples, plantSamples, type Sample, sampleOffsets } from './proof.ts';
+import { checkSamples, plantSamples, SAMPLE_BYTES, type Sample, sampleOffsets } from './proof.ts';
 import { regionsToClear } from './regions.ts';
 
 export interface EraseRequest {
@@ -51,7 +46,44 @@ export interface PreparedDisk {
 export async function eraseDisk(request: EraseRequest, context: EraseContext): Promise<ErasureCertificate> {
   const prepared = await prepareDisk(request, context);
   await applyMethod(prepared, context);
-  return checkErased(prepared, context);
+  return request.method === 'auto' ? checkOrFallBack(prepared, context) : checkErased(prepared, context);
+}
+
+/** What `auto` goes on with where the disk did not do what it said it can; slower and surer from left to right. */
+const FALLBACKS: readonly EraseMethod[] = ['quick', 'zeroes'];
+
+/**
+ * `auto` promises a disk that is ready for a new system, not a proof, so it does not fail a disk that ignores discard:
+ * NVMe's deallocate is a hint by its specification, and so is ATA's TRIM.
+ */
+async function checkOrFallBack(prepared: PreparedDisk, context: EraseContext): Promise<ErasureCertificate> {
+  let current = prepared;
+  for (const next of FALLBACKS.filter((method) => method !== prepared.method)) {
+    try {
+      return await checkErased(current, context);
+    } catch (thrown) {
+      if (!(thrown instanceof KindlingError) || thrown.code !== 'KND_ERASE_INCOMPLETE') throw thrown;
+      context.log(
+        'warn',
+        `${thrown.message}. Going on with ${next}. For a proof of erasure choose a method: ERASE_METHOD=nvme-format, say`,
+      );
+    }
+    current = await prepareAgain(current, next);
+    await applyMethod(current, context);
+  }
+  return checkErased(current, context);
+}
+
+/** The samples are ours, and nobody else clears them. */
+async function prepareAgain(prepared: PreparedDisk, method: EraseMethod): Promise<PreparedDisk> {
+  const samples = await withDevice(prepared.disk, async (device) => {
+    const offsets = prepared.samples.map(({ offset }) => offset);
+    if (method !== 'quick') return plantSamples(device, offsets);
+    for (const offset of offsets) await device.zero(offset, SAMPLE_BYTES);
+    await device.sync();
+    return [];
+  });
+  return { ...prepared, method, samples };
 }
 
 /** Up to the point where the next step is the erase itself. */
@@ -113,14 +145,17 @@ export async function checkErased(
     ({ found }) => found === 'unchanged' || (READS_AS_ZERO.has(method) && found !== 'zeros'),
   );
   if (isWrong || remains.length > 0) {
-    throw new KindlingError(
-      'KND_ERASE_INCOMPLETE',
-      `${disk.path} was erased by ${method}, but ${remains.length > 0 ? `still has ${remains.join(', ')}` : 'old data can still be read'}`,
-      { evidence: { certificate, remains } },
-    );
+    throw new KindlingError('KND_ERASE_INCOMPLETE', whatIsWrong(disk, method, remains), {
+      evidence: { certificate, remains },
+    });
   }
   context.onProgress('erased', 100);
   return certificate;
+}
+
+function whatIsWrong(disk: Disk, method: EraseMethod, remains: string[]): string {
+  if (remains.length > 0) return `${disk.path} was erased by ${method}, but still has ${remains.join(', ')}`;
+  return `${disk.path} ignores ${method}: test data written before the erase is still there`;
 }
 
 /** A disk that an erase of ours left with its password is opened and freed of it first, whatever the method is now. */

@@ -1,3 +1,4 @@
+import { ERASE_METHODS } from '../../protocol/erase-methods.ts';
 import type { ErasureCertificate } from '../../protocol/erasure-certificate.ts';
 import { KindlingError, toKindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
@@ -10,7 +11,6 @@ import { signCertificate, signingKey } from './certificate.ts';
 import { detachDisk } from './detach.ts';
 import { eraseController, groupsOfOneErase } from './erase-controller.ts';
 import type { EraseRequest } from './erase-disk.ts';
-import { ERASE_METHODS } from './methods.ts';
 
 export const eraseDisks = defineAction({
   name: 'erase_non_removable_disks',

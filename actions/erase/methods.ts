@@ -1,16 +1,6 @@
+import type { ERASE_METHODS } from '../../protocol/erase-methods.ts';
 import { KindlingError } from '../../protocol/error.ts';
 
-export const ERASE_METHODS = [
-  'auto',
-  'quick',
-  'discard',
-  'zeroes',
-  'nvme-format',
-  'nvme-crypto',
-  'nvme-sanitize',
-  'ata-secure-erase',
-  'overwrite',
-] as const;
 export type EraseMethod = Exclude<(typeof ERASE_METHODS)[number], 'auto'>;
 
 /** What the disk says it can do. Absent means it does not say so, and then it is not tried. */

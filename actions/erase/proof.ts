@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { SampleCheck } from '../../protocol/erasure-certificate.ts';
 import type { BlockDevice } from '../disks/block-device.ts';
 
-const SAMPLE_BYTES = 4096;
+export const SAMPLE_BYTES = 4096;
 
 /** A block of known random data at a known place, written before the erase. Only its hash leaves the machine. */
 export interface Sample {

@@ -29,7 +29,7 @@ export async function childCommand(args: string[], machine: Machine): Promise<nu
   const [name, ...actionArgs] = positionals;
   if (name === undefined) {
     process.stdout.write(actionList(CATALOG));
-    return values.help ? 0 : 2;
+    return 0;
   }
   if (values.help) {
     process.stdout.write(actionHelp(requireAction(name)));

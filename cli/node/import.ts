@@ -4,26 +4,34 @@ import type { Profile } from '../../orchestrator-stub/nodes/profile.ts';
 import { KindlingError, toKindlingError } from '../../protocol/error.ts';
 import { type ConnectionOptions, ServerConnection } from '../server-connection.ts';
 import { formatTable } from '../table.ts';
-import { type BulkRow, readBulkFile } from './bulk-rows.ts';
+import { BULK_EXAMPLE, type BulkRow, readBulkFile } from './bulk-rows.ts';
 
 interface ImportOptions extends ConnectionOptions {
   dryRun?: boolean;
+  example?: boolean;
   manual?: boolean;
 }
 
 interface Outcome {
-  row: number;
+  line: number;
   node: string;
   result: 'registered' | 'already registered' | 'failed' | 'would be registered';
   detail: string;
 }
 
 /** Registers every machine of a CSV file. The whole file is checked first: one bad row and nothing is registered. */
-export async function importNodes(file: string, options: ImportOptions): Promise<void> {
+export async function importNodes(file: string | undefined, options: ImportOptions): Promise<void> {
+  if (options.example) {
+    process.stdout.write(BULK_EXAMPLE);
+    return;
+  }
+  if (file === undefined) {
+    throw new KindlingError('KND_USAGE', 'say which file; --example prints one');
+  }
   const connection = new ServerConnection(options);
   const { rows, unused } = readBulkFile(readText(file));
   if (unused.length > 0) console.error(`not used here, and left out: ${unused.join(', ')}`);
-  await checkProfiles(connection, rows);
+  await checkProfiles(connection, rows, options.dryRun ?? false);
   refuseBadRows(file, rows);
   const outcomes: Outcome[] = [];
   for (const row of rows) {
@@ -37,7 +45,7 @@ export async function importNodes(file: string, options: ImportOptions): Promise
   else {
     console.log(
       formatTable(outcomes, [
-        ['ROW', ({ row }) => row],
+        ['LINE', ({ line }) => line],
         ['NODE', ({ node }) => node],
         ['RESULT', ({ result }) => result],
         ['DETAIL', ({ detail }) => detail],
@@ -56,23 +64,43 @@ export async function importNodes(file: string, options: ImportOptions): Promise
   }
 }
 
-async function checkProfiles(connection: ServerConnection, rows: readonly BulkRow[]): Promise<void> {
-  const { profiles } = await connection.call<{ profiles: Profile[] }>('GET', '/api/v1/profiles');
+async function checkProfiles(
+  connection: ServerConnection,
+  rows: readonly BulkRow[],
+  isDryRun: boolean,
+): Promise<void> {
+  const profiles = await profilesOf(connection, isDryRun);
+  if (!profiles) return;
   const byName = new Map(profiles.map((profile) => [profile.name, profile]));
   for (const row of rows) {
     const profile = byName.get(row.profile);
-    if (row.profile && !profile) row.errors.push('OS Profile not found');
+    if (row.profile && !profile) row.errors.push(`OS Profile "${row.profile}" not found`);
     if (profile && row.secure && (row.secure === 'true') !== (profile.security !== 'NONE')) {
       row.errors.push('OS Profile and Security feature mismatch');
     }
   }
 }
 
+/** To check a file needs no server; which profiles there are then stays open. */
+async function profilesOf(connection: ServerConnection, isDryRun: boolean): Promise<Profile[] | undefined> {
+  try {
+    return (await connection.call<{ profiles: Profile[] }>('GET', '/api/v1/profiles')).profiles;
+  } catch (thrown) {
+    const error = toKindlingError(thrown);
+    if (!isDryRun) throw error;
+    console.error(`profiles were not checked: ${error.message}`);
+    return undefined;
+  }
+}
+
 function refuseBadRows(file: string, rows: readonly BulkRow[]): void {
   const bad = rows.filter(({ errors }) => errors.length > 0);
   if (bad.length === 0) return;
-  const list = bad.map(({ row, errors }) => `row ${row}: ${errors.join('; ')}`);
-  throw new KindlingError('KND_CSV_INVALID', `${file} has ${bad.length} bad rows\n  ${list.join('\n  ')}`);
+  const list = bad.map(({ line, errors }) => `line ${line}: ${errors.join('; ')}`);
+  throw new KindlingError(
+    'KND_CSV_INVALID',
+    `${file} has ${bad.length} bad ${bad.length === 1 ? 'row' : 'rows'}\n  ${list.join('\n  ')}`,
+  );
 }
 
 async function registerRow(
@@ -100,7 +128,7 @@ async function registerRow(
 }
 
 function outcome(row: BulkRow, result: Outcome['result'], detail: string): Outcome {
-  return { row: row.row, node: row.name || row.serial || row.uuid || row.mac, result, detail };
+  return { line: row.line, node: row.name || row.serial || row.uuid || row.mac, result, detail };
 }
 
 function readText(file: string): string {

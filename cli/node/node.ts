@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { z } from 'zod';
 import type { LogLineSchema, NodeView } from '../../orchestrator-stub/http/api/node-schemas.ts';
 import type { StoredKeySchema } from '../../orchestrator-stub/http/api/recovery-key-routes.ts';
+import { KindlingError } from '../../protocol/error.ts';
 import { type ConnectionOptions, ServerConnection, withConnection } from '../server-connection.ts';
 import { formatTable } from '../table.ts';
 import { importNodes } from './import.ts';
@@ -58,7 +59,9 @@ export function defineNode(command: Command): void {
     act(node, options, 'POST', '/provision', { profile }, `gets ${profile}`),
   );
   withConnection(
-    command.command('reprovision <node>').description('write its disk anew at its next network boot'),
+    command
+      .command('reprovision <node>')
+      .description('write its disk anew: at once if it is in the Micro-OS'),
   )
     .option('--profile <profile>', 'with this profile from now on')
     .action((node: string, options: RegisterOptions) =>
@@ -89,8 +92,9 @@ export function defineNode(command: Command): void {
   withConnection(
     command.command('delete <node>').description('forget a node and revoke its credentials'),
   ).action(remove);
-  withConnection(command.command('import <file>').description('register many nodes from a CSV file'))
+  withConnection(command.command('import [file]').description('register many nodes from a CSV file'))
     .option('--dry-run', 'check the file only')
+    .option('--example', 'print a file to begin with')
     .option('--manual', 'register only; somebody says «onboard» later')
     .action(importNodes);
 }
@@ -109,6 +113,9 @@ async function show(node: string, options: ConnectionOptions): Promise<void> {
 }
 
 async function register(options: RegisterOptions): Promise<void> {
+  if (!options.serial && !options.uuid && !options.mac) {
+    throw new KindlingError('KND_USAGE', 'say which machine: --serial, --uuid or --mac');
+  }
   const body = { ...registrationOf(options), autoOnboard: options.auto ?? false };
   const node = await new ServerConnection(options).call<NodeView>('POST', '/api/v1/nodes', body);
   if (options.output === 'json') console.log(JSON.stringify(node, null, 2));
@@ -117,7 +124,7 @@ async function register(options: RegisterOptions): Promise<void> {
 
 async function remove(node: string, options: ConnectionOptions): Promise<void> {
   await new ServerConnection(options).call('DELETE', pathOf(node));
-  if (options.output === 'table') console.log(`${node} is forgotten`);
+  if (options.output === 'table') console.log(`deleted ${node}`);
 }
 
 async function recoveryKey(node: string, options: ConnectionOptions): Promise<void> {

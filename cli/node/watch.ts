@@ -33,10 +33,17 @@ export async function watchNodes(node: string | undefined, options: WatchOptions
   for await (const { data } of events) {
     const event = data as StubEvent & { at: string };
     console.log(options.output === 'json' ? JSON.stringify(event) : describe(event));
-    if (event.type === 'node' && event.nodeId === id) take(event.status);
+    if (event.type !== 'node' || event.nodeId !== id) continue;
+    take(event.status);
+    if (event.change !== 'deleted') continue;
+    if (!until) return;
+    throw new KindlingError('KND_NODE_UNKNOWN', `${node} was deleted before it was "${until}"`);
   }
-  if (until && !arrived.signal.aborted)
-    throw new KindlingError('KND_TIMEOUT', `${node ?? 'the node'} is not "${until}" after ${timeout} s`);
+  if (!until || arrived.signal.aborted) return;
+  const now = id === undefined ? 'no node' : `${node} is still "${(await show(id)).status}", not`;
+  throw new KindlingError('KND_TIMEOUT', `after ${timeout} s ${now} "${until}"`, {
+    hint: 'What counts is how the status begins, as "kindling node list" shows it: Running, say.',
+  });
 }
 
 function deadlineIn(seconds: string): AbortSignal {

@@ -1,6 +1,7 @@
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeError, KindlingError, toKindlingError } from '../../protocol/error.ts';
+import { onEndSignal } from '../../system/end-signal.ts';
 import { parseQemuArguments, type QemuCommand, USAGE } from './cli-arguments.ts';
 import { bootMachine, type Machine } from './machine.ts';
 import { actionCommandLine, fitsKernelLine, microOsKernel } from './micro-os.ts';
@@ -24,9 +25,10 @@ async function main(args: string[]): Promise<number> {
       },
     );
   }
+  const stopped = Promise.withResolvers<void>();
+  onEndSignal(() => stopped.resolve());
   await using machine = await bootMachine({ ...command.machine, kernel });
-  const stop = () => void machine.powerCut();
-  process.on('SIGINT', stop).on('SIGTERM', stop);
+  void stopped.promise.then(() => machine.powerCut());
   try {
     return command.action === undefined ? await talk(machine) : await runAction(machine, command);
   } finally {

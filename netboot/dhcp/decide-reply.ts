@@ -6,6 +6,7 @@ import {
 } from '../../protocol/dhcp/options.ts';
 import { addressBytes, addressText, type DhcpPacket, macOf } from '../../protocol/dhcp/packet.ts';
 import { type BootUrls, bootFileFor } from './boot-file.ts';
+import { BootHistory } from './boot-history.ts';
 import { classifyClient, type NetbootClient } from './netboot-client.ts';
 import type { Reservation, Reservations } from './reservation.ts';
 
@@ -31,20 +32,27 @@ const DEFAULT_LEASE_SECONDS = 604_800;
 const NETBOOT_NOT_ALLOWED = '/netboot-not-allowed';
 
 /** Decides the answer to one packet that came in on a port (67, or 4011 for the PXE boot service). */
-export function decideReply(packet: DhcpPacket, port: 67 | 4011, site: DhcpSite): Decision {
+export function decideReply(
+  packet: DhcpPacket,
+  port: 67 | 4011,
+  site: DhcpSite,
+  history: BootHistory = new BootHistory(),
+): Decision {
   if (packet.op !== 1) return silence('not from a client');
   switch (site.mode) {
     case 'off':
       return silence('DHCP is off');
     case 'reservation':
-      return port === 4011 ? answerBootService(packet, site) : answerWithAddress(packet, site);
+      return port === 4011
+        ? answerBootService(packet, site, history)
+        : answerWithAddress(packet, site, history);
     case 'proxy':
     case 'auto-proxy':
-      return port === 4011 ? answerBootService(packet, site) : answerAsProxy(packet, site);
+      return port === 4011 ? answerBootService(packet, site, history) : answerAsProxy(packet, site, history);
   }
 }
 
-function answerWithAddress(packet: DhcpPacket, site: DhcpSite): Decision {
+function answerWithAddress(packet: DhcpPacket, site: DhcpSite, history: BootHistory): Decision {
   const type = packet.options.get(DhcpOption.messageType)?.[0];
   if (type !== DhcpMessageType.discover && type !== DhcpMessageType.request) {
     return silence(`message type ${type ?? 'missing'} needs no answer`);
@@ -76,49 +84,63 @@ function answerWithAddress(packet: DhcpPacket, site: DhcpSite): Decision {
     reply.bootFile = NETBOOT_NOT_ALLOWED;
     return { reply, reason: 'address only: this machine may not boot from the network' };
   }
-  const bootFile = bootFileFor(classified.client, site.urls);
+  const { bootFile, remark } = chooseBootFile(packet, classified.client, site, history);
   if (!bootFile)
     return { reply, reason: `address only: no boot file for ${classified.client.architectureName}` };
   addBootFile(reply, classified.client, bootFile, site);
   return {
     reply,
-    reason: `${reservation.address} and ${bootFile} for ${classified.client.architectureName}`,
+    reason: `${reservation.address} and ${bootFile} for ${classified.client.architectureName}${remark}`,
   };
 }
 
-function answerAsProxy(packet: DhcpPacket, site: DhcpSite): Decision {
+function answerAsProxy(packet: DhcpPacket, site: DhcpSite, history: BootHistory): Decision {
   const classified = classifyClient(packet);
   if (!classified.client) return silence(classified.reason);
   if (packet.options.get(DhcpOption.messageType)?.[0] === DhcpMessageType.request) {
     // On port 67 a REQUEST settles the address with the site's own server. A proxy that answers it confuses clients.
     return silence('a REQUEST on port 67 belongs to the server that gives addresses');
   }
-  return proxyAnswer(packet, classified.client, 'offer', site);
+  return proxyAnswer(packet, classified.client, 'offer', { site, history });
 }
 
 /** The PXE boot service on port 4011: the client has its address and asks only for the boot file. */
-function answerBootService(packet: DhcpPacket, site: DhcpSite): Decision {
+function answerBootService(packet: DhcpPacket, site: DhcpSite, history: BootHistory): Decision {
   const classified = classifyClient(packet);
   if (!classified.client) return silence(classified.reason);
-  return proxyAnswer(packet, classified.client, 'ack', site);
+  return proxyAnswer(packet, classified.client, 'ack', { site, history });
 }
 
 function proxyAnswer(
   packet: DhcpPacket,
   client: NetbootClient,
   type: 'offer' | 'ack',
-  site: DhcpSite,
+  { site, history }: { site: DhcpSite; history: BootHistory },
 ): Decision {
   const reservation = site.reservations.find(client.mac);
   if (!reservation && site.mode !== 'auto-proxy')
     return silence(`${client.mac} is not a machine of this site`);
   if (reservation?.allowsNetboot === false) return silence(`${client.mac} may not boot from the network`);
-  const bootFile = bootFileFor(client, site.urls);
+  const { bootFile, remark } = chooseBootFile(packet, client, site, history);
   if (!bootFile) return silence(`no boot file for ${client.architectureName}`);
   const reply = replyTo(packet, type, site);
   addBootFile(reply, client, bootFile, site);
   reply.options.set(DhcpOption.vendorClass, Buffer.from(client.kind, 'latin1'));
-  return { reply, reason: `${bootFile} for ${client.architectureName}` };
+  return { reply, reason: `${bootFile} for ${client.architectureName}${remark}` };
+}
+
+function chooseBootFile(
+  packet: DhcpPacket,
+  client: NetbootClient,
+  site: DhcpSite,
+  history: BootHistory,
+): { bootFile: string | undefined; remark: string } {
+  const isLooping = history.isLooping(client, packet.transactionId);
+  const urls = isLooping ? { ...site.urls, foreignIpxeRunsScript: true } : site.urls;
+  return {
+    bootFile: bootFileFor(client, urls),
+    remark: isLooping ? ' (came back as an iPXE that is not ours right after it got ours: no loop)' : '',
+  };
 }
 
 function addBootFile(reply: DhcpPacket, client: NetbootClient, bootFile: string, site: DhcpSite): void {

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:dgram';
 import { decodeDhcpPacket, encodeDhcpPacket, macOf } from '../../protocol/dhcp/packet.ts';
 import { describeError } from '../../protocol/error.ts';
+import { BootHistory } from './boot-history.ts';
 import { type DhcpSite, decideReply } from './decide-reply.ts';
 import { openDeviceSocket } from './device-socket.ts';
 import { replyAddress } from './reply-address.ts';
@@ -22,6 +23,7 @@ export interface DhcpServerOptions {
 /** Answers DHCP (port 67) and the PXE boot service (port 4011) on one network device. */
 export async function startDhcpServer(options: DhcpServerOptions): Promise<AsyncDisposable> {
   const sockets: Socket[] = [];
+  const history = new BootHistory();
   const close = async () => {
     await Promise.all(sockets.map((socket) => new Promise<void>((closed) => socket.close(() => closed()))));
   };
@@ -30,7 +32,7 @@ export async function startDhcpServer(options: DhcpServerOptions): Promise<Async
     for (const port of [67, 4011] as const) {
       const socket = await openDeviceSocket(options.device, port);
       sockets.push(socket);
-      socket.on('message', (bytes, sender) => answer(socket, bytes, port, sender, options));
+      socket.on('message', (bytes, sender) => answer(socket, bytes, port, sender, { ...options, history }));
       socket.on('error', (error) =>
         report(options, { mac: '', port, answered: false, reason: describeError(error) }),
       );
@@ -48,13 +50,13 @@ function answer(
   bytes: Buffer,
   port: 67 | 4011,
   sender: { address: string; port: number },
-  options: DhcpServerOptions,
+  options: DhcpServerOptions & { history: BootHistory },
 ): void {
   let mac = '';
   try {
     const packet = decodeDhcpPacket(bytes);
     mac = macOf(packet);
-    const { reply, reason } = decideReply(packet, port, options.site);
+    const { reply, reason } = decideReply(packet, port, options.site, options.history);
     report(options, { mac, port, answered: reply !== undefined, reason });
     if (!reply) return;
     const to = replyAddress(reply, port, sender);

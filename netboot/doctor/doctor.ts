@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { networkInterfaces } from 'node:os';
-import { KindlingError } from '../../protocol/error.ts';
+import { readDevice } from '../device-address.ts';
 import { askNetwork, type Probe } from './ask-network.ts';
 import { type Diagnosis, explainOffers } from './explain-offers.ts';
 
@@ -11,17 +10,23 @@ const PATIENTS: readonly { name: string; kind: Probe['kind']; architecture: numb
   { name: 'UEFI HTTP boot (x64)', kind: 'HTTPClient', architecture: 16 },
 ];
 
+const BOOT_SERVICE_PORT = 4011;
+
 export interface Finding extends Diagnosis {
   client: string;
 }
 
 /** Asks the network as each kind of firmware would and explains every offer. */
-export async function examineNetwork(device: string, listenMs: number): Promise<Finding[]> {
-  const mac = macOfDevice(device);
+export async function examineNetwork(
+  device: string,
+  options: { listenMs: number; mac?: string | undefined },
+): Promise<Finding[]> {
+  const { listenMs, mac = (await readDevice(device)).mac } = options;
+  const serves = thisMachineServes(readFileSync('/proc/net/udp', 'latin1'));
   const findings: Finding[] = [];
   for (const { name, kind, architecture } of PATIENTS) {
     const offers = await askNetwork({ device, mac, kind, architecture, listenMs });
-    findings.push({ client: name, ...explainOffers(offers) });
+    findings.push({ client: name, ...explainOffers(offers, { device, mac, thisMachineServes: serves }) });
   }
   return findings;
 }
@@ -44,17 +49,8 @@ export function describeFindings(findings: Finding[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-function macOfDevice(device: string): string {
-  try {
-    return readFileSync(`/sys/class/net/${device}/address`, 'utf8').trim();
-  } catch (cause) {
-    const known = Object.keys(networkInterfaces()).join(', ');
-    throw new KindlingError(
-      'KND_PXE_NO_INTERFACE',
-      `there is no network interface "${device}"; this machine has: ${known}`,
-      {
-        cause,
-      },
-    );
-  }
+/** Whether a program here has the port of the PXE boot service (/proc/net/udp: "  12: 00000000:0FAB 00000000:0000 …"). */
+export function thisMachineServes(udpTable: string): boolean {
+  const port = BOOT_SERVICE_PORT.toString(16).toUpperCase().padStart(4, '0');
+  return udpTable.split('\n').some((line) => line.trim().split(/\s+/)[1]?.endsWith(`:${port}`));
 }

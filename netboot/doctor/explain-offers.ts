@@ -17,10 +17,21 @@ export interface Diagnosis {
   problems: { what: string; next: string }[];
 }
 
+/** Who was asked, and from where. */
+export interface Asked {
+  device: string;
+  mac: string;
+  /** Whether a server for network boot runs on this very machine. */
+  thisMachineServes: boolean;
+}
+
 /** Reads what servers offered to a network-boot DISCOVER and says what a firmware would make of it. */
-export function explainOffers(offers: readonly { packet: DhcpPacket; sender: string }[]): Diagnosis {
+export function explainOffers(
+  offers: readonly { packet: DhcpPacket; sender: string }[],
+  asked: Asked,
+): Diagnosis {
   const explained = offers.map(({ packet, sender }) => explainOffer(packet, sender));
-  return { offers: explained, problems: findProblems(explained) };
+  return { offers: explained, problems: findProblems(explained, asked) };
 }
 
 function explainOffer(packet: DhcpPacket, sender: string): ExplainedOffer {
@@ -38,15 +49,12 @@ function explainOffer(packet: DhcpPacket, sender: string): ExplainedOffer {
   };
 }
 
-function findProblems(offers: ExplainedOffer[]): Diagnosis['problems'] {
+function findProblems(offers: ExplainedOffer[], asked: Asked): Diagnosis['problems'] {
   const problems: Diagnosis['problems'] = [];
   const addressServers = unique(offers.filter(({ address }) => address).map(({ server }) => server));
   const bootServers = unique(offers.filter(({ bootFile }) => bootFile).map(({ server }) => server));
   if (offers.length === 0) {
-    problems.push({
-      what: 'nobody answered the DISCOVER',
-      next: 'Check the cable and VLAN; on a managed switch, enable PortFast and allow this port in DHCP snooping.',
-    });
+    problems.push(nobodyAnswered(asked));
     return problems;
   }
   if (addressServers.length === 0) {
@@ -74,6 +82,21 @@ function findProblems(offers: ExplainedOffer[]): Diagnosis['problems'] {
     });
   }
   return problems;
+}
+
+function nobodyAnswered({ device, mac, thisMachineServes }: Asked): Diagnosis['problems'][number] {
+  if (thisMachineServes) {
+    return {
+      what: `this machine itself serves network boot, and cannot hear itself on ${device}`,
+      next: 'Run the doctor on another machine of that network.',
+    };
+  }
+  return {
+    what: `nobody answered the DISCOVER of ${mac}`,
+    next:
+      'Check the cable and VLAN; on a managed switch, enable PortFast and allow this port in DHCP snooping. ' +
+      'A server with a list of machines answers only those: ask as one of them with --mac.',
+  };
 }
 
 function unique(values: string[]): string[] {

@@ -6,9 +6,10 @@ import { createHttpServer } from '../../net/server/http-server.ts';
 import { listenPlain } from '../../net/server/listener.ts';
 import { staticRoute } from '../../net/server/static-files.ts';
 import { type KindlingError, toKindlingError } from '../../protocol/error.ts';
+import { waitForDeviceAddress } from '../device-address.ts';
 import type { DhcpMode } from '../dhcp/decide-reply.ts';
 import { indexReservations } from '../dhcp/reservations-file.ts';
-import { addressOfDevice, servePxe } from '../serve-pxe.ts';
+import { servePxe } from '../serve-pxe.ts';
 import { TftpFolder } from '../tftp/tftp-folder.ts';
 import type { TftpFiles } from '../tftp/tftp-server.ts';
 import type { Origin } from './fetch-file.ts';
@@ -33,7 +34,7 @@ const FIRST_RETRY_MS = 5000;
  */
 export async function serveMirror(options: MirrorOptions, signal: AbortSignal): Promise<void> {
   const { folder, device } = options;
-  const address = addressOfDevice(device);
+  const address = await waitForDeviceAddress(device, { say: (text) => console.log(text), signal });
   const stackUrl = `http://${address}:${options.httpPort}/tink-stack`;
   // The site's own first script leads to the site; ours leads here. The rest is served as it was signed.
   const own = join(folder, 'own');

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { ERASE_METHODS } from '../../protocol/erase-methods.ts';
+import { KindlingError } from '../../protocol/error.ts';
 
 const name = z
   .string()
@@ -34,6 +36,12 @@ export const ProfileSchema = z
       .describe(
         'As EMF reads it: NONE wants Secure Boot off, the others on; UNSPECIFIED does so without encryption',
       ),
+    eraseMethod: z
+      .enum(ERASE_METHODS)
+      .default('auto')
+      .describe(
+        'How disks are erased first; auto is quick and proves nothing, the NVMe and ATA methods prove it',
+      ),
     lvmSizeGb: z.number().int().min(0).max(100_000).default(0),
     kernelVersion: z.string().max(100).default(''),
     skipKernelUpgrade: z.boolean().default(false),
@@ -63,6 +71,17 @@ export const ProfileSchema = z
       .describe('Further values for the template'),
   })
   .meta({ id: 'Profile' });
+
+/** Whatever cannot work is said now, not when the first node shows up. */
+export function checkProfile(profile: Profile, template: (name: string) => unknown): void {
+  template(templateOf(profile));
+  if (profile.osType === 'MUTABLE' && !/^(https?|oci):$/.test(URL.parse(profile.imageUrl)?.protocol ?? '')) {
+    throw new KindlingError(
+      'KND_PROFILE_INVALID',
+      `the image of profile ${profile.name} is "${profile.imageUrl}", which is no address: http://…, https://… or oci://…`,
+    );
+  }
+}
 
 export type Profile = z.output<typeof ProfileSchema>;
 

@@ -91,6 +91,8 @@ export function templateData(inputs: WorkflowInputs): { [key: string]: Value } {
       : '',
     // And whether the site wants to be asked before a disk is destroyed. Empty where it does not.
     KindlingRequireConsent: settings.requireConsent === 'never' ? '' : settings.requireConsent,
+    // How disks are erased; empty for «auto», so that workflows stay as EMF has them.
+    KindlingEraseMethod: (profile.eraseMethod ?? 'auto') === 'auto' ? '' : profile.eraseMethod,
     KindlingCaCert: Buffer.from(inputs.ca).toString('base64'),
     // Tinkerbell's own names, for templates that come from there.
     device_1: host.reportedMac ?? '',

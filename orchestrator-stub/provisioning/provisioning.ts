@@ -23,6 +23,7 @@ import { resourceId } from '../store/identifiers.ts';
 import { isStateFailure } from '../store/state-failure.ts';
 import type { Template } from '../workflow/built-in.ts';
 import { defineWorkflow } from '../workflow/definition.ts';
+import { isTerminal, type StoredWorkflow, type WorkflowDefinition } from '../workflow/workflow.ts';
 import type { Workflows } from '../workflow/workflows.ts';
 import { ImageFormats } from './image-format.ts';
 import { templateData } from './inputs.ts';
@@ -39,6 +40,8 @@ export interface ProvisioningOptions {
   postMortem: PostMortem;
   settings: () => SiteSettings;
   hasNeighbors: () => boolean;
+  /** As EMF has it: a node that is onboarded must knock again before it gets other work. */
+  isStrict: boolean;
   ca: () => string;
   now: () => Date;
   onFailure: (thrown: unknown) => void;
@@ -65,7 +68,10 @@ export class Provisioning {
       .catch(onFailure);
   }
 
-  /** Advances the hosts whose next step was lost: we were killed between two steps, or the state folder took no writes. */
+  /**
+   * Advances the hosts whose next step was lost: we were killed between two steps, the state folder took no writes, or the
+   * profile or template was wrong and has been corrected.
+   */
   catchUp(): void {
     const { hosts, onFailure } = this.#options;
     try {
@@ -83,9 +89,15 @@ export class Provisioning {
     const { nodes, hosts, database } = this.#options;
     this.profile(profileName);
     const host = nodes.find(key);
-    if (hosts.instance(host.id)) {
-      throw new KindlingError('KND_NODE_STATE', `${host.name} already has a system`, {
-        hint: 'To write its disk anew, use «kindling node reprovision».',
+    const existing = hosts.instance(host.id);
+    // A first try that failed before anything was installed is not a system.
+    if (existing?.provisionedGeneration === 0 && !this.#isInstalling(host)) {
+      return this.reprovision(key, profileName);
+    }
+    if (existing) {
+      const state = existing.provisionedGeneration === 0 ? 'is being installed' : 'already has a system';
+      throw new KindlingError('KND_NODE_STATE', `${host.name} ${state} (profile ${existing.profile})`, {
+        hint: `To write its disk anew: kindling node reprovision ${host.name} --profile ${profileName}.`,
       });
     }
     const instance = database.transaction(() => this.#createInstance(host, profileName));
@@ -97,7 +109,7 @@ export class Provisioning {
   reprovision(key: string, profileName?: string): Instance {
     const { nodes, hosts, database, now, workflows } = this.#options;
     if (profileName) this.profile(profileName);
-    return database.transaction(() => {
+    const reprovisioned = database.transaction(() => {
       const host = nodes.find(key);
       if (host.currentState === 'UNTRUSTED' || !host.isRegistered) {
         throw new KindlingError('KND_NODE_STATE', `${host.name} is not a node that may be provisioned`);
@@ -117,9 +129,37 @@ export class Provisioning {
         now(),
       );
       hosts.saveInstance(instance);
-      nodes.change(host.id, (each) => reopenOnboarding(each, now()));
+      if (this.#waitsInMicroOs(host, before)) nodes.tell(host, 'changed');
+      else nodes.change(host.id, (each) => reopenOnboarding(each, now()));
       return instance;
     });
+    this.advance(reprovisioned.hostId);
+    return reprovisioned;
+  }
+
+  /** Tries a failed workflow again, as today's profile, template and hardware have it, or with the old values. */
+  async retry(id: string, { asItWas }: { asItWas: boolean }): Promise<StoredWorkflow> {
+    const { workflows, hosts } = this.#options;
+    const { definition, progress } = workflows.get(id);
+    const instance = hosts.instance(definition.hostId);
+    // One that was started by hand has values that nobody has kept.
+    const isOfInstance = instance?.generation === definition.generation;
+    if (asItWas || !isOfInstance || !isTerminal(progress.state)) return workflows.retry(id);
+    const isQcow2 = await this.#formats.isQcow2(this.profile(instance.profile));
+    const fresh = this.#render(definition.hostId, isQcow2);
+    return fresh ? workflows.retryAnew(id, fresh) : workflows.retry(id);
+  }
+
+  /** The node is in the Micro-OS and may work: what it is to do next needs no restart of the machine. */
+  #waitsInMicroOs(host: Host, instance: Instance): boolean {
+    if (this.#options.isStrict || host.currentState !== 'ONBOARDED' || !needsProvisioning(instance))
+      return false;
+    return host.reportedMac !== null && this.#options.workflows.index.isPresent(host.reportedMac);
+  }
+
+  #isInstalling(host: Host): boolean {
+    const latest = this.#options.workflows.latestOf(host.id);
+    return latest !== undefined && !isTerminal(latest.progress.state);
   }
 
   /** The installed system has booted. Returns the host. */
@@ -178,14 +218,24 @@ export class Provisioning {
 
   /** Everything is read again: the question about the image may have taken a while. */
   #startWorkflow(hostId: HostId, isQcow2: boolean): void {
-    const { hosts, database, workflows, credentials, now, settings, hasNeighbors, ca } = this.#options;
+    const { database, workflows } = this.#options;
     database.transaction(() => {
+      const definition = this.#render(hostId, isQcow2);
+      if (definition && !workflows.find(definition.id)) workflows.add(definition);
+    });
+  }
+
+  /** The workflow of a host's wanted generation as it is today; undefined while the host may not have one. */
+  #render(hostId: HostId, isQcow2: boolean): WorkflowDefinition | undefined {
+    const { hosts, database, credentials, now, settings, hasNeighbors, ca } = this.#options;
+    return database.transaction(() => {
       const host = hosts.byId(hostId);
       const instance = hosts.instance(hostId);
       const origin = hosts.origin(hostId);
-      if (host?.currentState !== 'ONBOARDED' || !origin || !instance || !needsProvisioning(instance)) return;
+      if (host?.currentState !== 'ONBOARDED' || !origin || !instance || !needsProvisioning(instance)) {
+        return undefined;
+      }
       const id = `workflow-${host.uuid ?? host.id}-g${instance.generation}`;
-      if (workflows.find(id)) return;
       const profile = this.profile(instance.profile);
       const data = templateData({
         host,
@@ -200,9 +250,7 @@ export class Provisioning {
         origin,
       });
       const template = this.#options.template(templateOf(profile));
-      workflows.add(
-        defineWorkflow({ id, hostId, generation: instance.generation, template, data, now: now() }),
-      );
+      return defineWorkflow({ id, hostId, generation: instance.generation, template, data, now: now() });
     });
   }
 

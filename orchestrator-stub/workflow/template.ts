@@ -62,6 +62,34 @@ export function parseWorkflowTemplate(text: string, name: string): WorkflowTempl
   return new TemplateReader(text, name).read();
 }
 
+/**
+ * Keys that no template has, found before there are values to render with. A template that puts YAML together from values
+ * cannot be judged that early; it is when it is rendered.
+ */
+export function refuseUnknownKeys(text: string, name: string): void {
+  // Each {{…}} keeps its lines, so that line numbers stay right: alone on a line it controls, elsewhere it is a value.
+  const keepLines = (action: string, value: string) => value + '\n'.repeat(action.split('\n').length - 1);
+  const sketch = text
+    .replaceAll(/^[ \t]*\{\{[\s\S]*?\}\}[ \t]*$/gm, (action) => keepLines(action, ''))
+    .replaceAll(/\{\{[\s\S]*?\}\}/g, (action) => keepLines(action, '1'));
+  try {
+    parseWorkflowTemplate(sketch, name);
+  } catch (thrown) {
+    if (!(thrown instanceof KindlingError)) throw thrown;
+    const errors = (thrown.evidence?.['errors'] ?? []) as { line: number; message: string }[];
+    const unknown = errors.filter(({ message }) => message.includes(' has no key "'));
+    if (unknown.length > 0) throw faulty(name, unknown);
+  }
+}
+
+function faulty(name: string, faults: { line: number; message: string }[]): KindlingError {
+  const sorted = faults.toSorted((a, b) => a.line - b.line);
+  const list = sorted.map(({ line, message }) => `line ${line}: ${message}`).join('; ');
+  return new KindlingError('KND_TEMPLATE_INVALID', `template ${name}: ${list}`, {
+    evidence: { errors: sorted },
+  });
+}
+
 class TemplateReader {
   readonly #lines = new LineCounter();
   readonly #faults: { line: number; message: string }[] = [];
@@ -240,11 +268,7 @@ class TemplateReader {
   }
 
   #refuse(): never {
-    const faults = this.#faults.toSorted((a, b) => a.line - b.line);
-    const list = faults.map(({ line, message }) => `line ${line}: ${message}`).join('; ');
-    throw new KindlingError('KND_TEMPLATE_INVALID', `template ${this.#name}: ${list}`, {
-      evidence: { errors: faults },
-    });
+    throw faulty(this.#name, this.#faults);
   }
 }
 

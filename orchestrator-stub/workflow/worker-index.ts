@@ -7,10 +7,16 @@ interface Entry {
   isOver: boolean;
 }
 
+/** Agents of the legacy dialect ask every few seconds. */
+const PRESENT_MS = 30_000;
+const MAX_WORKERS = 10_000;
+
 /** Which workflows name which worker, and who is waiting for news of theirs. */
 export class WorkerIndex {
   readonly #entries = new Map<string, Entry[]>();
   readonly #waiting = new Map<string, Set<() => void>>();
+  /** When each worker asked last; the one that was silent longest comes first. */
+  readonly #askedAtMs = new Map<string, number>();
 
   put({ id, hostId, actions }: WorkflowDefinition, state: WorkflowState): void {
     const isOver = isTerminal(state);
@@ -25,6 +31,22 @@ export class WorkerIndex {
 
   idsOf(worker: string): string[] {
     return (this.#entries.get(worker) ?? []).filter(({ isOver }) => !isOver).map(({ id }) => id);
+  }
+
+  /** A worker has asked for work. */
+  asked(worker: string): void {
+    this.#askedAtMs.delete(worker);
+    this.#askedAtMs.set(worker, performance.now());
+    const oldest = this.#askedAtMs.keys().next().value;
+    if (this.#askedAtMs.size > MAX_WORKERS && oldest !== undefined) this.#askedAtMs.delete(oldest);
+  }
+
+  /** Whether a worker waits for work right now: its call is held (current dialect), or it asked a moment ago (legacy). */
+  isPresent(worker: string): boolean {
+    const askedAtMs = this.#askedAtMs.get(worker);
+    return (
+      this.#waiting.has(worker) || (askedAtMs !== undefined && performance.now() - askedAtMs < PRESENT_MS)
+    );
   }
 
   /** The last workflow of a worker that has none left to do. */

@@ -39,6 +39,15 @@ export class WorkflowTable {
     this.saveProgress(definition.id, progress);
   }
 
+  /** Only a retry that renders anew changes what a workflow consists of. */
+  saveDefinition(definition: WorkflowDefinition): void {
+    this.#database.run(
+      'UPDATE workflows SET definition = ? WHERE id = ?',
+      JSON.stringify(definition),
+      definition.id,
+    );
+  }
+
   saveProgress(id: string, progress: WorkflowProgress): void {
     this.#database.run(
       'INSERT INTO workflow_progress (workflow_id, document) VALUES (?, ?) ON CONFLICT (workflow_id) DO UPDATE SET document = excluded.document',

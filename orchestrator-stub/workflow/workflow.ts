@@ -218,6 +218,6 @@ export function cancel(progress: WorkflowProgress, reason: string, now: Date): W
   return { ...progress, state: 'CANCELLED', isPaused: false, message: reason, finishedAt: now.toISOString() };
 }
 
-function pendingAction(attempt: number): ActionProgress {
+export function pendingAction(attempt: number): ActionProgress {
   return { state: 'PENDING', attempt, startedAt: null, stoppedAt: null, seconds: 0, message: '' };
 }

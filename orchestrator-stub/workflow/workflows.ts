@@ -2,6 +2,7 @@ import { KindlingError } from '../../protocol/error.ts';
 import type { HostId } from '../../protocol/ids.ts';
 import type { EventBus } from '../events/bus.ts';
 import type { Database } from '../store/database.ts';
+import { renderedAnew } from './rendered-anew.ts';
 import { WorkerIndex } from './worker-index.ts';
 import {
   type ActionReport,
@@ -105,6 +106,7 @@ export class Workflows {
 
   /** Workflows that are not over and have work for this worker, oldest first. */
   activeOf(workerId: string): StoredWorkflow[] {
+    this.index.asked(workerId);
     return this.index.idsOf(workerId).flatMap((id) => this.#active.get(id) ?? []);
   }
 
@@ -118,6 +120,22 @@ export class Workflows {
         throw refused(id, progress, 'retried');
       }
       return retry(progress);
+    });
+  }
+
+  /** Begins again at the action that failed, with the actions from there on as they are rendered today. */
+  retryAnew(id: string, fresh: WorkflowDefinition): StoredWorkflow {
+    const { database, table } = this.#options;
+    return database.transaction(() => {
+      const { definition, progress } = this.get(id);
+      if (!isTerminal(progress.state) || currentIndex(progress) >= definition.actions.length) {
+        throw refused(id, progress, 'retried');
+      }
+      const after = renderedAnew({ definition, progress }, fresh);
+      table.saveDefinition(after.definition);
+      table.saveProgress(id, after.progress);
+      this.#changed(after);
+      return after;
     });
   }
 

@@ -1,16 +1,14 @@
 import { expect, test } from 'vitest';
-import { readBulkFile } from '../../cli/node/bulk-rows.ts';
+import { BULK_EXAMPLE, readBulkFile } from '../../cli/node/bulk-rows.ts';
 import { parseCsv } from '../../cli/node/csv.ts';
 
 const OLD = 'Serial,UUID,OSProfile,Site,Secure,RemoteUser,Metadata,Error - do not fill';
 const UUID = '6f8a3c1e-0d2b-4a77-9c55-d1e0f2a3b4c5';
 
 test('CSV with quotes, line breaks, CRLF, a byte-order mark and short rows', () => {
-  expect(parseCsv('\uFEFFa,b\r\n"x, ""y""",2\r\n\r\n"line\nbreak"\n')).toEqual([
-    ['a', 'b'],
-    ['x, "y"', '2'],
-    ['line\nbreak'],
-  ]);
+  const rows = parseCsv('\uFEFFa,b\r\n"x, ""y""",2\r\n\r\n"line\nbreak"\nlast\n');
+  expect(rows.map(({ line }) => line)).toEqual([1, 2, 4, 6]);
+  expect(rows.map(({ fields }) => fields)).toEqual([['a', 'b'], ['x, "y"', '2'], ['line\nbreak'], ['last']]);
   expect(() => parseCsv('a,"never closed\n')).toThrow('never closed');
 });
 
@@ -47,15 +45,38 @@ test.each([
   ['ABC12345,,,,,,a=b=c', 'Invalid Metadata'],
 ])('%s: %s', (line, error) => {
   // A row of commas only is a blank line, so something else is said in it.
-  expect(readBulkFile(`${OLD}\n${line === ',' ? ',,ubuntu' : line}\n`).rows[0]?.errors).toContain(error);
+  expect(readBulkFile(`${OLD}\n${line === ',' ? ',,ubuntu' : line}\n`).rows[0]?.errors[0]).toContain(error);
 });
 
 test('duplicates name the earlier row, whatever the case', () => {
   const { rows } = readBulkFile(`${OLD}\nABC12345,${UUID}\nabc12345,${UUID.toUpperCase()}\n`);
-  expect(rows[1]?.errors).toEqual(['Duplicate Serial number : Row 1', 'Duplicate UUID : Row 1']);
+  expect(rows[1]?.errors).toEqual([
+    expect.stringMatching(/^Duplicate Serial number ".*": also in line 2$/),
+    expect.stringMatching(/^Duplicate UUID ".*": also in line 2$/),
+  ]);
 });
 
 test('a file that is something else is refused', () => {
   expect(() => readBulkFile('')).toThrow('empty');
   expect(() => readBulkFile('Serial,Color\nABC12345,red\n')).toThrow('Color');
+});
+
+test('the example of --example is a file without faults', () => {
+  const { rows, unused } = readBulkFile(BULK_EXAMPLE);
+  expect(rows.map(({ line, errors }) => [line, errors])).toEqual([
+    [2, []],
+    [3, []],
+    [4, []],
+  ]);
+  expect(unused).toEqual([]);
+});
+
+test('a fault names the value and the rule', () => {
+  const [row] = readBulkFile('Serial\nSN 05!\n').rows;
+  expect(row?.errors).toEqual(['Invalid Serial number "SN 05!": 5 to 20 letters and digits']);
+  expect(() => readBulkFile('Serial;Name;MAC\n')).toThrow(
+    expect.objectContaining({
+      hint: expect.stringContaining('Separate columns by commas; known are Serial'),
+    }),
+  );
 });

@@ -122,10 +122,18 @@ test('what the node became while nobody could be asked ends the wait too', async
   expect(asked).toEqual({ node: 3, events: 2 });
 });
 
+test('a node that is deleted ends the watching', async () => {
+  const watching = watch({});
+  await listening(1);
+  bus.publish({ type: 'node', nodeId: toHostId('host-1'), change: 'deleted', status: 'Deleted' });
+  await watching;
+  expect(lines.at(-1)).toContain('deleted: Deleted');
+});
+
 test('the closing message names the time that was given, and there is none without a time', async () => {
   await expect(watch({ until: 'running', timeout: '0.2' })).rejects.toMatchObject({
     code: 'KND_TIMEOUT',
-    message: 'till-7 is not "running" after 0.2 s',
+    message: 'after 0.2 s till-7 is still "Onboarding", not "running"',
   });
   await expect(watch({ until: 'running', timeout: 'soon' })).rejects.toMatchObject({ code: 'KND_USAGE' });
   const before = asked.events;

@@ -108,3 +108,19 @@ describe('a machine with an empty disk, beside the customer’s DHCP server', ()
     await node.console.waitFor(MICRO_OS_IS_UP, { timeoutMs: 180_000 });
   });
 });
+
+describe('a machine whose network card brings an iPXE of its own (Debian’s QEMU, as it comes)', () => {
+  it.each(['virtio', 'e1000e'] as const)(
+    'boots from %s under UEFI and does not load iPXE for ever',
+    async (model) => {
+      await using network = await createTestNetwork();
+      using site = await startSite(network.bridge, '--mode', 'auto-proxy');
+      const nics = [
+        { model, mac: '52:54:00:05:00:01', network: network.bridge, optionRom: true, bootIndex: 1 },
+      ];
+      await using node = await bootMachine(machine(network.bridge, { firmware: 'ovmf', nics }));
+      await node.console.waitFor(MICRO_OS_IS_UP, { timeoutMs: 300_000 });
+      expect(site.log().match(/ipxe\.efi: complete/g)?.length).toBeLessThanOrEqual(2);
+    },
+  );
+});

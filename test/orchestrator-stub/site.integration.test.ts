@@ -135,10 +135,120 @@ describe('re-provisioning', () => {
     await work('stream-os-image');
     await running.api('POST', `/api/v1/nodes/${NODE.uuid}/reprovision`, { json: {} });
     const { workflows } = (await running.api('GET', `/api/v1/workflows?node=${NODE.uuid}`)).body;
-    expect(workflows.map(({ state }: { state: string }) => state)).toEqual(['SUCCESS', 'CANCELLED']);
+    expect(workflows.map(({ state }: { state: string }) => state)).toEqual([
+      'SUCCESS',
+      'CANCELLED',
+      'PENDING', // the node is there, and need not come in again
+    ]);
     await running.knock();
     expect((await work()).at(0)).toBe('secure-boot-status-flag-read');
     expect(await node()).toMatchObject({ generation: 3, provisionedGeneration: 3 });
+  });
+});
+
+/** Reports that the action it is at has failed. */
+async function fail(message = 'broken'): Promise<string> {
+  const client = running.client();
+  const [context] = await contexts();
+  const workflowId = context?.workflowId ?? '';
+  const { actionList } = await callUnary(client, LegacyService.method.getWorkflowActions, { workflowId });
+  const action = actionList[Number(context?.currentActionIndex)];
+  for (const actionStatus of [State.RUNNING, State.FAILED]) {
+    await callUnary(client, LegacyService.method.reportActionStatus, {
+      workflowId,
+      taskName: action?.taskName ?? '',
+      actionName: action?.name ?? '',
+      actionStatus,
+      message,
+    });
+  }
+  return workflowId;
+}
+
+describe('correct it and try again', () => {
+  const RIGHT = 'https://images.test/right.raw.gz';
+
+  async function failAt(last: string): Promise<string> {
+    await register({ profile: 'edge' });
+    await running.knock();
+    await expect.poll(contexts).toHaveLength(1);
+    await work(last);
+    return fail();
+  }
+
+  test('retry renders anew, and says what has changed', async () => {
+    const id = await failAt('erase-non-removable-disk');
+    await running.api('PUT', '/api/v1/profiles/edge', { json: { ...PROFILE, imageUrl: RIGHT } });
+    const { body } = await running.api('POST', `/api/v1/workflows/${id}/retry`);
+    expect(body).toMatchObject({ state: 'RUNNING', current: 2, message: expect.stringContaining(RIGHT) });
+    const { actionList } = await callUnary(running.client(), LegacyService.method.getWorkflowActions, {
+      workflowId: id,
+    });
+    expect(actionList[2]?.environment).toContain(`IMG_URL=${RIGHT}`);
+    expect(await work()).toContain('stream-os-image');
+    expect(await node()).toMatchObject({ provisionedGeneration: 1 });
+  });
+
+  test('with --as-it-was it does not', async () => {
+    const id = await failAt('erase-non-removable-disk');
+    await running.api('PUT', '/api/v1/profiles/edge', { json: { ...PROFILE, imageUrl: RIGHT } });
+    await running.api('POST', `/api/v1/workflows/${id}/retry?asItWas=true`);
+    const { actionList } = await callUnary(running.client(), LegacyService.method.getWorkflowActions, {
+      workflowId: id,
+    });
+    expect(actionList[2]?.environment).toContain(`IMG_URL=${PROFILE.imageUrl}`);
+  });
+
+  test('a disk that has been written is not written again by a retry', async () => {
+    const id = await failAt('stream-os-image');
+    await running.api('PUT', '/api/v1/profiles/edge', { json: { ...PROFILE, imageUrl: RIGHT } });
+    expect(await running.api('POST', `/api/v1/workflows/${id}/retry`)).toMatchObject({
+      status: 409,
+      body: { code: 'KND_WORKFLOW_STATE', hint: expect.stringContaining('reprovision') },
+    });
+  });
+
+  test('a node that waits in the Micro-OS is served at once by reprovision, and by provision after a failed first try', async () => {
+    await failAt('erase-non-removable-disk');
+    const again = await running.api('POST', `/api/v1/nodes/${NODE.uuid}/reprovision`, { json: {} });
+    expect(again.body.status).not.toContain('network-boot');
+    await expect.poll(contexts).toHaveLength(1); // without another knock
+    await fail();
+    await running.api('POST', `/api/v1/nodes/${NODE.uuid}/provision`, { json: { profile: 'other' } });
+    await expect.poll(async () => (await contexts())[0]?.workflowId).toContain('-g3');
+    expect(await work()).toHaveLength(12);
+  });
+
+  test('a corrected template starts the node that waited for it', async () => {
+    const task = 'tasks:\n  - name: one\n    worker: "{{ .device_1 }}"\n    actions: [{name: a, image: ';
+    await running.api('PUT', '/api/v1/templates/mine', { json: { text: `${task}"{{ .Nothing }}"}]` } });
+    await running.api('PUT', '/api/v1/profiles/mine', { json: { ...PROFILE, template: 'mine' } });
+    await register({ profile: 'mine' });
+    await running.knock();
+    await expect.poll(async () => (await node()).status).toContain('Provisioning Failed');
+    await running.api('PUT', '/api/v1/templates/mine', { json: { text: `${task}cexec}]` } });
+    await expect.poll(contexts).toHaveLength(1);
+  });
+});
+
+describe('what cannot work is refused when it is said', () => {
+  test('a template with a key that no template has', async () => {
+    const text = 'version: "0.1"\ntaskz:\n  - name: one\n    worker: "{{ .device_1 }}"\n';
+    expect(await running.api('PUT', '/api/v1/templates/x', { json: { text } })).toMatchObject({
+      status: 422,
+      body: {
+        code: 'KND_TEMPLATE_INVALID',
+        title: expect.stringContaining('line 2: a template has no key "taskz"'),
+      },
+    });
+  });
+
+  test.each([
+    ['an image that is no address', { osType: 'MUTABLE', imageUrl: 'not-a-url' }, 'KND_PROFILE_INVALID'],
+    ['a template that is not there', { ...PROFILE, template: 'nosuch' }, 'KND_TEMPLATE_UNKNOWN'],
+  ])('a profile with %s, unless forced', async (_, json, code) => {
+    expect((await running.api('PUT', '/api/v1/profiles/x', { json })).body).toMatchObject({ code });
+    expect((await running.api('PUT', '/api/v1/profiles/x?force=true', { json })).status).toBe(200);
   });
 });
 

@@ -38,20 +38,28 @@ export function fatalScreen(facts: FatalFacts): string {
   const code = renderQr(encodeQr(qrText(facts)));
   const width = SCREEN_COLUMNS - (code[0]?.length ?? 0) - 3;
   const { report } = facts;
-  const text = [
-    'This node needs help.',
-    '',
-    report.code,
-    '',
-    ...wrap(report.message, width),
+  const head = ['This node needs help.', '', report.code, ''];
+  const reason = [
+    ...report.message.split('\n').flatMap((line) => wrap(line, width)),
     ...report.causes.slice(0, 2).flatMap((cause) => wrap(`because: ${cause}`, width)),
-    '',
-    ...wrap(`Next: ${report.hint}`, width),
-    '',
-    ...(facts.nodeId ? wrap(`node ${facts.nodeId}`, width) : []),
-    ...wrap(facts.next, width),
-  ].slice(0, code.length);
+  ];
+  const hint = ['', ...wrap(`Next: ${report.hint}`, width)];
+  const foot = ['', ...(facts.nodeId ? wrap(`node ${facts.nodeId}`, width) : []), ...wrap(facts.next, width)];
+  // Without its last lines nobody knows which key to press; a long reason is in the QR code and the log as well.
+  const room = code.length - head.length - foot.length;
+  const text = [...head, ...shorten(reason, hint, room), ...foot];
   return code.map((line, index) => `${line}  ${text[index] ?? ''}`.trimEnd()).join('\n');
+}
+
+/** As many lines as there is room for: the hint keeps up to half of it, the reason gets the rest. */
+function shorten(reason: string[], hint: string[], room: number): string[] {
+  if (reason.length + hint.length <= room) return [...reason, ...hint];
+  const forHint = Math.min(hint.length, Math.max(Math.floor(room / 2), room - reason.length));
+  return [...cut(reason, room - forHint), ...cut(hint, forHint)];
+}
+
+function cut(lines: string[], count: number): string[] {
+  return lines.length <= count ? lines : [...lines.slice(0, Math.max(count - 1, 0)), '…'];
 }
 
 function wrap(text: string, width: number): string[] {

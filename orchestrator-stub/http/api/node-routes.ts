@@ -95,7 +95,11 @@ export function nodeRoutes({
       summary: 'Correct a registration; a mismatch is cleared by it',
       body: CorrectionSchema,
       answer: NodeSchema,
-      handle: ({ path, body }) => view(nodes.correct(path['id'] ?? '', body)),
+      handle: ({ path, body }) => {
+        const host = nodes.correct(path['id'] ?? '', body);
+        provisioning.advance(host.id);
+        return view(host);
+      },
     }),
     apiRoute({
       method: 'DELETE',

@@ -1,20 +1,22 @@
 import { z } from 'zod';
 import { type ApiRoute, apiRoute } from '../../../net/server/route.ts';
 import { KindlingError } from '../../../protocol/error.ts';
-import { type Profile, ProfileSchema } from '../../nodes/profile.ts';
+import { checkProfile, type Profile, ProfileSchema } from '../../nodes/profile.ts';
 import type { Provisioning } from '../../provisioning/provisioning.ts';
 import { type Settings, SiteSettingsSchema } from '../../settings/site-settings.ts';
 import type { DocumentTable } from '../../store/document-table.ts';
+import type { Templates } from '../../workflow/templates.ts';
 
 export interface SiteRouteParts {
   settings: Settings;
   profiles: DocumentTable<Profile>;
   provisioning: Provisioning;
+  templates: Templates;
 }
 
 const ProfileChangeSchema = ProfileSchema.omit({ name: true });
 
-export function siteRoutes({ settings, profiles, provisioning }: SiteRouteParts): ApiRoute[] {
+export function siteRoutes({ settings, profiles, provisioning, templates }: SiteRouteParts): ApiRoute[] {
   return [
     apiRoute({
       method: 'GET',
@@ -44,13 +46,21 @@ export function siteRoutes({ settings, profiles, provisioning }: SiteRouteParts)
       operationId: 'putProfile',
       summary: 'Add or replace a profile; nodes already provisioned keep what they have',
       body: ProfileChangeSchema,
+      query: z.object({
+        force: z
+          .enum(['true', 'false'])
+          .default('false')
+          .describe('Also with a template or an image that is not there'),
+      }),
       answer: ProfileSchema,
-      handle: ({ path, body }) => {
+      handle: ({ path, body, query }) => {
         const checked = ProfileSchema.safeParse({ ...body, name: path['name'] });
         if (!checked.success) {
           throw new KindlingError('KND_PROFILE_INVALID', `a profile cannot be called «${path['name']}»`);
         }
+        if (query.force !== 'true') checkProfile(checked.data, (name) => templates.get(name));
         profiles.save(checked.data.name, checked.data);
+        provisioning.catchUp(); // nodes may wait for it to be corrected
         return checked.data;
       },
     }),

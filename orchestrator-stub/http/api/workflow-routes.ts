@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type ApiRoute, apiRoute } from '../../../net/server/route.ts';
 import type { Nodes } from '../../nodes/nodes.ts';
+import type { Provisioning } from '../../provisioning/provisioning.ts';
 import { ulid } from '../../store/identifiers.ts';
 import { defineWorkflow } from '../../workflow/definition.ts';
 import { renderTemplate } from '../../workflow/go-template/render.ts';
@@ -13,6 +14,7 @@ export interface WorkflowRouteParts {
   workflows: Workflows;
   templates: Templates;
   nodes: Nodes;
+  provisioning: Provisioning;
   now: () => Date;
 }
 
@@ -24,7 +26,13 @@ const TemplateSchema = z
   .meta({ id: 'Template' });
 const variables = z.record(z.string(), z.string()).default({});
 
-export function workflowRoutes({ workflows, templates, nodes, now }: WorkflowRouteParts): ApiRoute[] {
+export function workflowRoutes({
+  workflows,
+  templates,
+  nodes,
+  provisioning,
+  now,
+}: WorkflowRouteParts): ApiRoute[] {
   return [
     apiRoute({
       method: 'GET',
@@ -82,7 +90,6 @@ export function workflowRoutes({ workflows, templates, nodes, now }: WorkflowRou
     }),
     ...(
       [
-        ['retry', 'Begin again at the action that failed', (id: string) => workflows.retry(id)],
         ['pause', 'Let the running action end, start no other', (id: string) => workflows.pause(id)],
         ['resume', 'Go on after a pause', (id: string) => workflows.resume(id)],
         ['cancel', 'End the workflow', (id: string) => workflows.cancel(id, 'canceled by the operator')],
@@ -99,6 +106,20 @@ export function workflowRoutes({ workflows, templates, nodes, now }: WorkflowRou
         handle: ({ path }) => workflowView(act(path['id'] ?? '')),
       }),
     ),
+    apiRoute({
+      method: 'POST',
+      path: '/api/v1/workflows/{id}/retry',
+      access: 'operator',
+      tag: 'workflows',
+      operationId: 'retryWorkflow',
+      summary: 'Begin again at the action that failed, as profile and template are today',
+      query: z.object({
+        asItWas: z.enum(['true', 'false']).default('false').describe('With the values of the failed try'),
+      }),
+      answer: WorkflowSchema,
+      handle: async ({ path, query }) =>
+        workflowView(await provisioning.retry(path['id'] ?? '', { asItWas: query.asItWas === 'true' })),
+    }),
     apiRoute({
       method: 'POST',
       path: '/api/v1/workflows/{id}/approve',
@@ -131,7 +152,11 @@ export function workflowRoutes({ workflows, templates, nodes, now }: WorkflowRou
       summary: 'Add or replace a template; a built-in one is overlaid',
       body: z.strictObject({ text: z.string().min(1).max(1_000_000) }),
       answer: TemplateSchema,
-      handle: ({ path, body }) => templates.put(path['name'] ?? '', body.text),
+      handle: ({ path, body }) => {
+        const template = templates.put(path['name'] ?? '', body.text);
+        provisioning.catchUp(); // nodes may wait for it to be corrected
+        return template;
+      },
     }),
     apiRoute({
       method: 'DELETE',

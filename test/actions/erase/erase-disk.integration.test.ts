@@ -116,6 +116,29 @@ describe('erasing a used disk', () => {
     });
   });
 
+  it('goes on with another method where a disk ignores discard and no proof was asked for', async () => {
+    await using loop = await usedDisk();
+    const disk = await asDisk(loop);
+    const ignoring: typeof run = async (program, args, options) =>
+      program === 'blkdiscard'
+        ? { stdout: '', stderr: '', exitCode: 0, durationMs: 1 }
+        : run(program, args, options);
+    const said: string[] = [];
+    const certificate = await eraseDisk(
+      { disk, method: 'auto', samples: 4 },
+      {
+        run: ignoring,
+        log: (_, message) => said.push(message),
+        signal: new AbortController().signal,
+        onProgress: () => {},
+        resources: new Resources(),
+      },
+    );
+    expect(certificate).toMatchObject({ method: 'quick', isProved: false });
+    expect(said.join('\n')).toContain('ignores discard: test data written before the erase is still there');
+    expect(said.join('\n')).toContain('Going on with quick');
+  });
+
   it('canceled in the middle stops, and a second run finishes', async () => {
     await using loop = await usedDisk();
     const cancel = new AbortController();

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { BootHistory } from '../../../netboot/dhcp/boot-history.ts';
 import { type DhcpMode, type DhcpSite, decideReply } from '../../../netboot/dhcp/decide-reply.ts';
 import { replyAddress } from '../../../netboot/dhcp/reply-address.ts';
 import type { Reservation } from '../../../netboot/dhcp/reservation.ts';
@@ -268,4 +269,55 @@ it('takes no harm from real packets that were changed anywhere (100,000 seeded),
     encodeDhcpPacket(reply);
   }
   expect(answered).toBeGreaterThan(10_000);
+});
+
+describe('an iPXE that ignores its own script', () => {
+  const foreign = (transactionId: number, type: 'discover' | 'request' = 'discover') => ({
+    ...pxePacket({ type, options: [[DhcpOption.userClass, Buffer.from('iPXE')]] }),
+    transactionId,
+  });
+  const firmware = (transactionId: number) => ({ ...pxePacket(), transactionId });
+
+  /** What the packets get, one after the other, a number of seconds apart. */
+  function play(packets: DhcpPacket[], secondsApart = 5): (string | undefined)[] {
+    let nowMs = 0;
+    const history = new BootHistory(() => nowMs);
+    return packets.map((packet) => {
+      nowMs += secondsApart * 1000;
+      const { reply } = decideReply(packet, 67, site('reservation', known), history);
+      return reply?.bootFile.replace(/^.*[/]/, '').replace(/[?].*/, '');
+    });
+  }
+
+  it('is given the script when it comes back, not itself again: in the offer and in the acknowledgment', () => {
+    expect(play([foreign(1), foreign(1, 'request'), foreign(2), foreign(2, 'request')])).toEqual([
+      'ipxe.efi',
+      'ipxe.efi',
+      'boot.ipxe',
+      'boot.ipxe',
+    ]);
+  });
+
+  it('is recognized after plain firmware too', () => {
+    expect(play([firmware(1), foreign(2)])).toEqual(['ipxe.efi', 'boot.ipxe']);
+  });
+
+  it('starts anew after a reset: the option ROM loads our iPXE first', () => {
+    expect(play([foreign(1), foreign(2), foreign(3), foreign(4)])).toEqual([
+      'ipxe.efi',
+      'boot.ipxe',
+      'ipxe.efi',
+      'boot.ipxe',
+    ]);
+  });
+
+  it('is not suspected a minute later', () => {
+    expect(play([foreign(1), foreign(2)], 61)).toEqual(['ipxe.efi', 'ipxe.efi']);
+  });
+
+  it('is logged', () => {
+    const history = new BootHistory();
+    decideReply(foreign(1), 67, site('reservation', known), history);
+    expect(decideReply(foreign(2), 67, site('reservation', known), history).reason).toContain('no loop');
+  });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { thisMachineServes } from '../../../netboot/doctor/doctor.ts';
 import { explainOffers } from '../../../netboot/doctor/explain-offers.ts';
 import { decodeDhcpPacket } from '../../../protocol/dhcp/packet.ts';
 import { readUdpDatagrams } from '../dhcp/pcap.ts';
@@ -8,9 +9,27 @@ const offers = readUdpDatagrams('bios-ipxe-rom-proxydhcp.pcap')
   .map(({ payload }) => ({ packet: decodeDhcpPacket(payload), sender: '10.5.0.9' }))
   .slice(0, 2);
 
+const asked = { device: 'eth1', mac: '52:54:00:00:00:01', thisMachineServes: false };
+
 describe('the doctor', () => {
+  it('knows that it cannot hear the server it runs beside', () => {
+    const [problem] = explainOffers([], { ...asked, thisMachineServes: true }).problems;
+    expect(problem?.what).toBe('this machine itself serves network boot, and cannot hear itself on eth1');
+    expect(problem?.next).toContain('another machine');
+  });
+
+  it('finds that server by the port of the PXE boot service', () => {
+    const header = '  sl  local_address rem_address   st tx_queue rx_queue\n';
+    expect(thisMachineServes(`${header} 1371: 00000000:0FAB 00000000:0000 07 00000000:00000000\n`)).toBe(
+      true,
+    );
+    expect(thisMachineServes(`${header} 1371: 00000000:0044 00000000:0FAB 07 00000000:00000000\n`)).toBe(
+      false,
+    );
+  });
+
   it('tells the server of addresses from the proxy that names the boot file', () => {
-    const { offers: explained, problems } = explainOffers(offers);
+    const { offers: explained, problems } = explainOffers(offers, asked);
     expect(explained.map(({ gives }) => gives).sort()).toEqual(['address', 'boot file']);
     expect(explained.find(({ gives }) => gives === 'boot file')?.bootFile).toBe(
       'http://10.5.0.1:8080/boot.ipxe',
@@ -21,9 +40,9 @@ describe('the doctor', () => {
   it('says what is missing', () => {
     const onlyAddress = offers.filter(({ packet }) => packet.yourAddress !== '0.0.0.0');
     const onlyBoot = offers.filter(({ packet }) => packet.yourAddress === '0.0.0.0');
-    expect(explainOffers([]).problems[0]?.what).toContain('nobody answered');
-    expect(explainOffers(onlyAddress).problems[0]?.what).toContain('no server names a boot file');
-    expect(explainOffers(onlyBoot).problems[0]?.what).toContain('no server gives addresses');
+    expect(explainOffers([], asked).problems[0]?.what).toContain('nobody answered');
+    expect(explainOffers(onlyAddress, asked).problems[0]?.what).toContain('no server names a boot file');
+    expect(explainOffers(onlyBoot, asked).problems[0]?.what).toContain('no server gives addresses');
   });
 
   it('warns of two servers that do the same', () => {
@@ -34,7 +53,7 @@ describe('the doctor', () => {
       packet: { ...first.packet, options: new Map([...first.packet.options, [54, Buffer.of(10, 5, 0, 77)]]) },
     };
     expect(
-      explainOffers([first, second])
+      explainOffers([first, second], asked)
         .problems.map(({ what }) => what)
         .join(),
     ).toContain('2 servers give addresses');

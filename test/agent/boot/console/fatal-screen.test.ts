@@ -42,13 +42,17 @@ test('the QR code says code, node, MAC and reason', () => {
   );
 });
 
-test('whatever the message, the screen fits', () => {
+test('whatever the message, the screen fits and shows its keys', () => {
   fc.assert(
     fc.property(fc.string({ maxLength: 2000, unit: 'grapheme' }), (message) => {
       const lines = fatalScreen({ ...FACTS, report: { ...FACTS.report, message, hint: message } }).split(
         '\n',
       );
-      return lines.length <= 24;
+      const text = lines
+        .map((line) => line.replaceAll(/[█▀▄]/g, ' '))
+        .join(' ')
+        .replaceAll(/\s+/g, ' ');
+      return lines.length <= 24 && text.includes('r try again, b reboot, p power off');
     }),
     { numRuns: 30 },
   );
