@@ -27,7 +27,7 @@ const COMMANDS: Record<string, { summary: string; start: (args: string[]) => Pro
   },
   config: {
     summary: 'print the effective config and where each value came from',
-    start: async (args) => (await import('./config/print-config.ts')).printConfig(args),
+    start: async (args) => (await import('./print-config.ts')).printConfig(args),
   },
   run: {
     summary: 'onboard, fetch work and do it (the network is up already)',

@@ -1,6 +1,6 @@
 import type { News } from './stages.ts';
 
-/** What a line of the node's console says. The markers are those of agent/boot/console; the rest are the kernel's and cloud-init's own words. */
+/** What a line of the node's console says. The markers are those of agent/console; the rest are the kernel's and cloud-init's own words. */
 export function readConsoleLine(text: string): News | undefined {
   const [, kernel] = /Linux version (\S+)/.exec(text) ?? [];
   if (kernel) return { type: 'stage', id: 'kernel', detail: `Linux ${kernel}` };

@@ -10,10 +10,10 @@ import { siteNetwork } from '../../net/site-network.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { type ActionContext, defineAction } from '../contract/action.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
-import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
-import type { LedgerEntry } from '../process/resources/ledger.ts';
+import type { LedgerEntry } from '../resources/ledger.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
+import { findTargetFilesystem } from '../target-root/target-filesystem.ts';
 import { decompressed } from '../unpack/decompress.ts';
 import { unpackTar } from '../unpack/unpack-tar.ts';
 

@@ -1,9 +1,9 @@
 import { defineAction } from '../contract/action.ts';
 import { lineLogger } from '../contract/line-logger.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
-import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { enterRoot } from '../target-root/enter-root.ts';
+import { findTargetFilesystem } from '../target-root/target-filesystem.ts';
 import { parseCommandLine } from './command-line.ts';
 
 export const cexec = defineAction({

@@ -1,7 +1,7 @@
 import type { ActionEvent, HandOver } from '../../protocol/action-events.ts';
 import type { Disk, Firmware } from '../../protocol/inventory.ts';
 import type { Run } from '../../system/run.ts';
-import type { Resources } from '../process/resources/resources.ts';
+import type { Resources } from '../resources/resources.ts';
 import type { Parameters, Values } from './parameters.ts';
 
 /** What an action needs to know about the machine it runs on; the agent passes the real one, tests their own. */

@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
 import type { ActionContext } from '../contract/action.ts';
-import type { LedgerEntry } from '../process/resources/ledger.ts';
+import type { LedgerEntry } from '../resources/ledger.ts';
 import type { KeyFiles } from './key-files.ts';
 
 type LuksContext = Pick<ActionContext, 'run' | 'resources'>;

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Disk } from '../../protocol/inventory.ts';
 import type { Run } from '../../system/run.ts';
+import { readAtaSecurity } from '../resources/ata-password.ts';
 import type { EraseCapabilities } from './methods.ts';
 import type { AdminCommand } from './nvme-admin.ts';
 import { readNvmeCapabilities } from './nvme-commands.ts';
@@ -35,27 +36,4 @@ function nvmeCapabilities(disk: Disk, send?: AdminCommand): EraseCapabilities['n
   } catch {
     return undefined; // a disk that does not answer is not asked to erase itself
   }
-}
-
-export async function readAtaSecurity(device: string, run: Run): Promise<EraseCapabilities['ata']> {
-  const answer = await run('hdparm', ['-I', device], {
-    timeoutMs: 10_000,
-    okExitCodes: [0, 5, 25],
-    signal: new AbortController().signal, // a cancel does not end the question whether a password is left
-  }).catch(() => undefined);
-  return answer && parseHdparmSecurity(answer.stdout);
-}
-
-/** The «Security:» section of `hdparm -I`; each state is printed alone on its line, with «not» before it if it does not hold. */
-export function parseHdparmSecurity(text: string): EraseCapabilities['ata'] {
-  const section = /^Security:\s*\n((?:[ \t]+.*\n?)*)/m.exec(text)?.[1];
-  if (section === undefined) return undefined;
-  const holds = (state: string) => new RegExp(`^\\s*${state}\\s*$`, 'm').test(section);
-  return {
-    supported: holds('supported'),
-    enhanced: holds('supported: enhanced erase'),
-    frozen: holds('frozen'),
-    locked: holds('locked'),
-    enabled: holds('enabled'),
-  };
 }

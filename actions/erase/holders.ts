@@ -3,7 +3,7 @@ import path from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Run } from '../../system/run.ts';
 import { isOnDisk } from '../disks/partition-paths.ts';
-import { removeMapping } from '../process/resources/remove-mapping.ts';
+import { removeMapping } from '../resources/remove-mapping.ts';
 import { releaseFromBcache, stopBcache } from './bcache.ts';
 
 /** A block device that lives on top of others: a logical volume, an opened LUKS container, a RAID, a bcache. */

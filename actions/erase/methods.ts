@@ -1,5 +1,6 @@
 import type { ERASE_METHODS } from '../../protocol/erase-methods.ts';
 import { KindlingError } from '../../protocol/error.ts';
+import type { AtaSecurity } from '../resources/ata-password.ts';
 
 export type EraseMethod = Exclude<(typeof ERASE_METHODS)[number], 'auto'>;
 
@@ -20,13 +21,7 @@ export interface EraseCapabilities {
   };
   /** Namespaces of the same controller that are to stay. */
   keptNamespaces?: readonly string[];
-  ata?: {
-    supported: boolean;
-    enhanced: boolean;
-    frozen: boolean;
-    locked: boolean;
-    enabled: boolean;
-  };
+  ata?: AtaSecurity;
 }
 
 /** NIST SP 800-88 rev. 1: what a method is worth when it worked. `none`: data may still be there. */

@@ -9,10 +9,10 @@ import { siteNetwork } from '../../net/site-network.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { defineAction } from '../contract/action.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
-import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
 import { placeFile } from '../target-root/place-file.ts';
+import { findTargetFilesystem } from '../target-root/target-filesystem.ts';
 
 const SILENCE_MS = 60_000;
 

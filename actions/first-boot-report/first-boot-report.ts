@@ -2,10 +2,10 @@ import { lstat, mkdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { defineAction } from '../contract/action.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
-import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
 import { placeFile } from '../target-root/place-file.ts';
+import { findTargetFilesystem } from '../target-root/target-filesystem.ts';
 import { ENABLE_LINK, reportFiles } from './report-files.ts';
 
 export const firstBootReport = defineAction({

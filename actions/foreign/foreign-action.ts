@@ -7,16 +7,16 @@ import { KindlingError } from '../../protocol/error.ts';
 import { lastPathComponent } from '../catalog.ts';
 import type { Action, ActionContext, ActionResult } from '../contract/action.ts';
 import { lineLogger } from '../contract/line-logger.ts';
-import type { LedgerEntry } from '../process/resources/ledger.ts';
 import { parseImageReference } from '../registry/image-reference.ts';
 import { Registry } from '../registry/registry.ts';
 import { basesFor, mayLogIn, readRegistrySettings } from '../registry/registry-settings.ts';
+import type { LedgerEntry } from '../resources/ledger.ts';
+import { runtimeCommand } from '../resources/runtime-command.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
 import { decompressed } from '../unpack/decompress.ts';
 import { unpackTar } from '../unpack/unpack-tar.ts';
 import { findRuntime } from './find-runtime.ts';
 import { imageUser } from './image-user.ts';
-import { runtimeCommand } from './runtime-command.ts';
 import {
   type ContainerRequest,
   capabilitiesWithin,

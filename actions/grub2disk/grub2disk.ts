@@ -2,9 +2,9 @@ import { defineAction } from '../contract/action.ts';
 import { lineLogger } from '../contract/line-logger.ts';
 import { chooseTargetDisk } from '../disks/choose-target.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
-import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { enterRoot } from '../target-root/enter-root.ts';
+import { findTargetFilesystem } from '../target-root/target-filesystem.ts';
 
 export const grub2disk = defineAction({
   name: 'grub2disk',

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
 import { waitFor } from '../../system/wait.ts';
 import type { ActionContext } from '../contract/action.ts';
-import type { LedgerEntry } from '../process/resources/ledger.ts';
+import type { LedgerEntry } from '../resources/ledger.ts';
 
 type MountContext = Pick<ActionContext, 'run' | 'resources'>;
 

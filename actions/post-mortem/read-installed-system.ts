@@ -1,9 +1,9 @@
 import { open } from 'node:fs/promises';
 import { describeError } from '../../protocol/error.ts';
 import type { ActionContext } from '../contract/action.ts';
-import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
+import { findTargetFilesystem } from '../target-root/target-filesystem.ts';
 
 /** Enough for the end of any log, little enough for the node's memory and the orchestrator's database. */
 const TAIL_BYTES = 64 * 1024;

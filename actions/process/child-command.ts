@@ -9,9 +9,9 @@ import { actionForImage, CATALOG, requireAction } from '../catalog.ts';
 import type { Machine } from '../contract/action.ts';
 import { actionHelp, actionList } from '../contract/help.ts';
 import type { ContainerRequest } from '../foreign/runtime-spec.ts';
-import { releaseLeftovers } from './resources/ledger.ts';
-import { openLedger, releaseAbandoned } from './resources/run-ledger.ts';
+import { releaseLeftovers } from '../resources/ledger.ts';
 import { runInChild } from './run-in-child.ts';
+import { openLedger, releaseAbandoned } from './run-ledger.ts';
 
 interface Invocation {
   variables: Record<string, string>;

@@ -6,8 +6,8 @@ import type { ActionContext, ActionResult, Machine } from '../contract/action.ts
 import { parseVariables } from '../contract/parameters.ts';
 import { foreignAction } from '../foreign/foreign-action.ts';
 import type { ContainerRequest } from '../foreign/runtime-spec.ts';
+import { Resources } from '../resources/resources.ts';
 import { isWaitdaemon, takeOffWaitdaemon } from '../waitdaemon/waitdaemon.ts';
-import { Resources } from './resources/resources.ts';
 
 export interface RunInChildRequest {
   /** Name or image of the action. */

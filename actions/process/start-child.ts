@@ -8,9 +8,9 @@ import type { ErrorReport } from '../../protocol/error.ts';
 import { KindlingError, toErrorReport } from '../../protocol/error.ts';
 import { run } from '../../system/run.ts';
 import type { ContainerRequest } from '../foreign/runtime-spec.ts';
+import { releaseLeftovers } from '../resources/ledger.ts';
 import { endProcessesOf } from './process-tree.ts';
-import { releaseLeftovers } from './resources/ledger.ts';
-import { openLedger, releaseAbandoned } from './resources/run-ledger.ts';
+import { openLedger, releaseAbandoned } from './run-ledger.ts';
 
 export interface StartChildOptions {
   signal?: AbortSignal;

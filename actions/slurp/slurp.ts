@@ -5,7 +5,7 @@ import { openResponse } from '../../net/http.ts';
 import { siteNetwork } from '../../net/site-network.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { type ActionContext, defineAction } from '../contract/action.ts';
-import { namedDevice } from '../disks/target-filesystem.ts';
+import { namedDevice } from '../target-root/target-filesystem.ts';
 
 const PIECE = 4 * 2 ** 20;
 const SILENCE_MS = 120_000;

@@ -2,7 +2,7 @@ import { copyFile, lstat, mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { ActionContext } from '../contract/action.ts';
 import { type Mounted, mountOn } from '../mounts/mount.ts';
-import type { LedgerEntry } from '../process/resources/ledger.ts';
+import type { LedgerEntry } from '../resources/ledger.ts';
 import { pathInRoot } from './path-in-root.ts';
 
 /** Gives a mounted system what programs in it expect; leave() takes it away again, as the end of the action does. */

@@ -11,10 +11,10 @@ import { readTable, rereadPartitions, writeTable } from '../disks/installed-disk
 import { partitionPath } from '../disks/partition-paths.ts';
 import { requireEscrow } from '../encryption/escrow.ts';
 import { closeLeftOpen, openNewVolume } from '../encryption/luks.ts';
+import { clearCopies, encryptRoot, isDone } from '../encryption/move-encrypted.ts';
 import { type EncryptVariables, obtainKeys } from '../encryption/obtain-keys.ts';
 import { requireTpm } from '../encryption/tpm.ts';
 import { mountFilesystem, mountOn } from '../mounts/mount.ts';
-import { clearCopies, encryptRoot, isDone } from '../moving/move-encrypted.ts';
 import { writeJournal } from '../moving/move-journal.ts';
 import { enterRoot } from '../target-root/enter-root.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';

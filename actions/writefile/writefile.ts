@@ -1,8 +1,8 @@
 import { defineAction } from '../contract/action.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
-import { findTargetFilesystem } from '../disks/target-filesystem.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { placeFile } from '../target-root/place-file.ts';
+import { findTargetFilesystem } from '../target-root/target-filesystem.ts';
 import { substitute } from './substitute.ts';
 
 export const writefile = defineAction({

@@ -2,8 +2,8 @@ import { requireAction } from '../../actions/catalog.ts';
 import { startChild } from '../../actions/process/start-child.ts';
 import { ERROR_CODES, type ErrorCode } from '../../protocol/error-codes.ts';
 import type { KernelArguments } from '../../system/kernel-arguments.ts';
-import type { Consoles } from './console/consoles.ts';
-import type { View } from './console/view.ts';
+import type { Consoles } from '../console/consoles.ts';
+import type { View } from '../console/view.ts';
 
 const SET = 'kindling.set.';
 

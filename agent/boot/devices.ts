@@ -2,10 +2,10 @@ import { KindlingError } from '../../protocol/error.ts';
 import type { MachineFiles } from '../../system/machine-files.ts';
 import type { Run } from '../../system/run.ts';
 import { waitFor } from '../../system/wait.ts';
+import type { View } from '../console/view.ts';
 import { physicalNics } from '../identity/physical-nics.ts';
 import { readDiskFacts } from '../inventory/disk-facts.ts';
 import { driverless, readPciDevices } from '../inventory/pci.ts';
-import type { View } from './console/view.ts';
 
 /** Disks on SAS controllers and USB take seconds to show up; one that takes longer is found later, by whoever needs it. */
 const DISK_PATIENCE_MS = 15_000;

@@ -2,11 +2,11 @@ import { toErrorReport } from '../../protocol/error.ts';
 import type { Identity } from '../../protocol/identity.ts';
 import type { MachineFiles } from '../../system/machine-files.ts';
 import { waitFor } from '../../system/wait.ts';
+import type { Consoles } from '../console/consoles.ts';
+import { fatalScreen } from '../console/fatal-screen.ts';
+import { listenForKeys } from '../console/keys.ts';
+import { uptimeSeconds } from '../console/uptime.ts';
 import { agentBuild } from '../version.ts';
-import type { Consoles } from './console/consoles.ts';
-import { fatalScreen } from './console/fatal-screen.ts';
-import { listenForKeys } from './console/keys.ts';
-import { uptimeSeconds } from './console/uptime.ts';
 
 export type AfterFatal = 'retry' | 'reboot' | 'poweroff';
 

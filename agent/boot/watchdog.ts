@@ -1,5 +1,5 @@
 import { openSync, writeSync } from 'node:fs';
-import type { View } from './console/view.ts';
+import type { View } from '../console/view.ts';
 
 const DEVICE = '/dev/watchdog';
 /** Hardware watchdogs time out after 15 to 60 s if nobody says otherwise. */

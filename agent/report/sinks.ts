@@ -3,16 +3,22 @@ import type { KindlingError } from '../../protocol/error.ts';
 import { type Endpoint, urlOf } from '../connection/endpoint.ts';
 import { httpStatusError } from '../connection/explain.ts';
 import type { Network } from '../connection/network.ts';
-import type { Credentials } from '../credentials/credentials.ts';
 import { type OtlpSource, toOtlpRequest } from './otlp.ts';
 import type { LogSink } from './ship.ts';
+
+/** What a collector wants to see of the node's credentials. */
+interface SinkCredentials {
+  readonly projectId: string;
+  accessToken(): Promise<string | undefined>;
+  renew(rejected: string): Promise<unknown>;
+}
 
 export interface OtlpSinkOptions {
   network: Network;
   endpoint: Endpoint;
   source: OtlpSource;
   /** The node's credentials as of now; a Kindling server takes logs of nodes that have none yet. */
-  credentials: () => Credentials | undefined;
+  credentials: () => SinkCredentials | undefined;
 }
 
 /** Log lines to an OTLP/HTTP collector (EMF's gateway or a Kindling server), with the headers EMF's gateway wants. */

@@ -3,7 +3,13 @@ import { dirname, join } from 'node:path';
 import { stickFileName } from '../../protocol/stick.ts';
 import type { Run } from '../../system/run.ts';
 import { withStickMounted } from './mount-stick.ts';
-import type { RecoveryKey } from './recovery-key-server.ts';
+
+/** What fde_dmv posts. */
+export interface RecoveryKey {
+  keyId: string;
+  recoveryKey: string;
+  disk: object;
+}
 
 /** What the stick remembers about one machine. */
 export interface MachineStatus {

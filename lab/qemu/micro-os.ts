@@ -48,7 +48,7 @@ export interface StageReport {
   facts: Record<string, unknown>;
 }
 
-/** Waits until the Micro-OS reports a stage (agent/boot/console/stage.ts names them). */
+/** Waits until the Micro-OS reports a stage (agent/console/stage.ts names them). */
 export async function waitForStage(
   machine: Machine,
   stage: string,

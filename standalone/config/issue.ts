@@ -1,7 +1,4 @@
-import type { RuleCode } from './rule-table.ts';
-
-/** An error stops the build of a stick; a warning does so with --strict; a notice only tells what was derived. */
-export type Severity = 'error' | 'warning' | 'notice';
+import type { RuleCode, Severity } from './rule-table.ts';
 
 export type PathSegment = string | number;
 export type Path = readonly PathSegment[];

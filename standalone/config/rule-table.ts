@@ -1,4 +1,5 @@
-import type { Severity } from './issue.ts';
+/** An error stops the build of a stick; a warning does so with --strict; a notice only tells what was derived. */
+export type Severity = 'error' | 'warning' | 'notice';
 
 interface Rule {
   severity: Severity;

@@ -1,7 +1,8 @@
-import type { Issue, Path, Report, Severity } from './issue.ts';
+import type { Issue, Path, Report } from './issue.ts';
 import { formatPath } from './issue.ts';
 import { checkNodes, type EffectiveConfig, effectiveConfigs } from './nodes.ts';
 import { normalize } from './normalize.ts';
+import type { Severity } from './rule-table.ts';
 import { RULES } from './rule-table.ts';
 import { checkDiskAndImage } from './rules/disk-and-image.ts';
 import { checkClusterAddresses } from './rules/k3s-addresses.ts';

@@ -2,7 +2,7 @@ import type { ProxySettings } from '../../../net/proxy.ts';
 import { KindlingError } from '../../../protocol/error.ts';
 import type { MachineFiles } from '../../../system/machine-files.ts';
 import type { Run } from '../../../system/run.ts';
-import type { View } from '../console/view.ts';
+import type { View } from '../../console/view.ts';
 import { askHttpDate } from './http-date.ts';
 import { askTime } from './sntp.ts';
 

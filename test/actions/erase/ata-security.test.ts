@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { secureEraseAta, unlockOurs } from '../../../actions/erase/ata-security.ts';
-import { Resources } from '../../../actions/process/resources/resources.ts';
+import { secureEraseAta } from '../../../actions/erase/ata-security.ts';
+import { unlockOurs } from '../../../actions/resources/ata-password.ts';
+import { Resources } from '../../../actions/resources/resources.ts';
 import type { Run } from '../../../system/run.ts';
 
 const ata = { supported: true, enhanced: false, frozen: false, locked: false, enabled: false };

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { eraseController, groupsOfOneErase } from '../../../actions/erase/erase-controller.ts';
 import type { EraseContext } from '../../../actions/erase/erase-disk.ts';
 import type { AdminCommand } from '../../../actions/erase/nvme-admin.ts';
-import { Resources } from '../../../actions/process/resources/resources.ts';
+import { Resources } from '../../../actions/resources/resources.ts';
 import { machine } from '../../../agent/machine.ts';
 import type { Disk } from '../../../protocol/inventory.ts';
 import { run } from '../../../system/run.ts';

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { parseHdparmSecurity } from '../../../actions/erase/capabilities.ts';
 import { chooseMethod, type EraseCapabilities } from '../../../actions/erase/methods.ts';
 import type { AdminCommand } from '../../../actions/erase/nvme-admin.ts';
 import {
@@ -9,6 +8,7 @@ import {
   startSanitize,
 } from '../../../actions/erase/nvme-commands.ts';
 import { namespacesBeside } from '../../../actions/erase/nvme-namespaces.ts';
+import { parseHdparmSecurity } from '../../../actions/resources/ata-password.ts';
 import { disk } from '../disks/disk-fixture.ts';
 
 const none: EraseCapabilities = { discard: false, writeZeroes: false };

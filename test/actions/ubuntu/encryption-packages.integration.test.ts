@@ -6,7 +6,7 @@ import path from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { ActionContext } from '../../../actions/contract/action.ts';
-import { Resources } from '../../../actions/process/resources/resources.ts';
+import { Resources } from '../../../actions/resources/resources.ts';
 import { installEncryptionPackages } from '../../../actions/ubuntu/encryption-packages.ts';
 import { actionEnvironment } from '../../../agent/workflow/action-environment.ts';
 import { ensureEncryptableRoot } from '../../../lab/target-images/encryptable.ts';

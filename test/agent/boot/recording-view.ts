@@ -1,4 +1,4 @@
-import type { View } from '../../../agent/boot/console/view.ts';
+import type { View } from '../../../agent/console/view.ts';
 
 /** A view that remembers what it was told. */
 export function recordingView() {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parseEnvConfig } from '../../../agent/config/env-config.ts';
 import { parseFlags } from '../../../agent/config/load-config.ts';
-import { configAsTable } from '../../../agent/config/print-config.ts';
 import { resolveConfig } from '../../../agent/config/resolve-config.ts';
+import { configAsTable } from '../../../agent/print-config.ts';
 import { parseKernelArguments } from '../../../system/kernel-arguments.ts';
 
 // EMF's real command line (boot.ipxe), with values filled in as iPXE does.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { resolveConfig } from '../../../agent/config/resolve-config.ts';
-import { withServerDefaults } from '../../../agent/config/server-defaults.ts';
+import { withServerDefaults } from '../../../agent/connection/server-defaults.ts';
 import { decideWorkflowEndpoint } from '../../../agent/workflow/decide-endpoint.ts';
 import { parseKernelArguments } from '../../../system/kernel-arguments.ts';
 

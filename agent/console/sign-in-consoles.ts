@@ -1,7 +1,7 @@
-import type { MachineFiles } from '../../../system/machine-files.ts';
-import type { Console } from '../../onboarding/console.ts';
-import { promptConsoles } from '../../onboarding/console.ts';
-import { openKeyboard } from '../../onboarding/keyboard.ts';
+import type { MachineFiles } from '../../system/machine-files.ts';
+import type { Console } from '../onboarding/console.ts';
+import { promptConsoles } from '../onboarding/console.ts';
+import { openKeyboard } from '../onboarding/keyboard.ts';
 import type { Consoles } from './consoles.ts';
 
 /**

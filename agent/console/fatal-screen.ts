@@ -1,4 +1,4 @@
-import type { ErrorReport } from '../../../protocol/error.ts';
+import type { ErrorReport } from '../../protocol/error.ts';
 import { encodeQr, renderQr } from './qr.ts';
 
 export interface FatalFacts {

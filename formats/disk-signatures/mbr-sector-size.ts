@@ -1,5 +1,5 @@
-import { probeSignatures } from '../disk-signatures/probe.ts';
-import { MBR, PROTECTIVE_TYPE } from './gpt-fields.ts';
+import { MBR, PROTECTIVE_TYPE } from '../partition-table/gpt-fields.ts';
+import { probeSignatures } from './probe.ts';
 
 const SECTOR_SIZES = [512, 4096] as const;
 

@@ -1,5 +1,5 @@
-import { type KindlingError, toErrorReport } from '../../../protocol/error.ts';
-import type { MachineFiles } from '../../../system/machine-files.ts';
+import { type KindlingError, toErrorReport } from '../../protocol/error.ts';
+import type { MachineFiles } from '../../system/machine-files.ts';
 import type { Consoles } from './consoles.ts';
 import type { Stage } from './stage.ts';
 import { uptimeSeconds } from './uptime.ts';

@@ -1,9 +1,9 @@
 import { appendFile, mkdir, readFile, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { Run } from '../../../system/run.ts';
-import { removeOurPassword } from '../../erase/ata-security.ts';
-import { runtimeCommand } from '../../foreign/runtime-command.ts';
+import type { Run } from '../../system/run.ts';
+import { removeOurPassword } from './ata-password.ts';
 import { removeMapping } from './remove-mapping.ts';
+import { runtimeCommand } from './runtime-command.ts';
 
 /** Something that outlives the process that took it, described well enough for another process to undo it. */
 export type LedgerEntry =

@@ -1,4 +1,4 @@
-import type { MachineFiles } from '../../../system/machine-files.ts';
+import type { MachineFiles } from '../../system/machine-files.ts';
 
 /** Seconds since the kernel started, as the kernel's own messages count them; unlike the clock it never jumps. */
 export function uptimeSeconds(files: MachineFiles): number {

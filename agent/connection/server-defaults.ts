@@ -1,6 +1,6 @@
 import { isLoopback } from '../../net/no-proxy.ts';
-import { authorityOf, parseEndpoint } from '../connection/endpoint.ts';
-import type { Config, ResolvedConfig, SettingName } from './resolve-config.ts';
+import type { Config, ResolvedConfig, SettingName } from '../config/resolve-config.ts';
+import { authorityOf, parseEndpoint } from './endpoint.ts';
 
 /** What one Kindling server offers on its one port. */
 const OFFERED = [

@@ -1,8 +1,8 @@
 import { reconnectBackOff, retryUntilItWorks } from '../../net/retry.ts';
-import type { OnboardOptions } from '../onboarding/onboard.ts';
-import { type Onboarded, onboard } from '../onboarding/onboard.ts';
-import { CredentialFiles } from './credential-files.ts';
-import { areCredentialsGone, Credentials } from './credentials.ts';
+import { CredentialFiles } from '../credentials/credential-files.ts';
+import { areCredentialsGone, Credentials } from '../credentials/credentials.ts';
+import type { OnboardOptions } from './onboard.ts';
+import { type Onboarded, onboard } from './onboard.ts';
 
 /** Client id and secret of an earlier run of the agent in this boot, if there are any: a server onboards a node only once. */
 function storedCredentials(files: CredentialFiles): Onboarded | undefined {

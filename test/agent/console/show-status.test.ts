@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { showStatus } from '../../../../agent/boot/console/show-status.ts';
-import type { View } from '../../../../agent/boot/console/view.ts';
+import { showStatus } from '../../../agent/console/show-status.ts';
+import type { View } from '../../../agent/console/view.ts';
 
 function recordingView() {
   const shown: string[] = [];

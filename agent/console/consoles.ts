@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs';
-import type { KernelArguments } from '../../../system/kernel-arguments.ts';
-import type { MachineFiles } from '../../../system/machine-files.ts';
-import type { Run } from '../../../system/run.ts';
+import type { KernelArguments } from '../../system/kernel-arguments.ts';
+import type { MachineFiles } from '../../system/machine-files.ts';
+import type { Run } from '../../system/run.ts';
 import { consoleWriter } from './console-writer.ts';
 import { uptimeSeconds } from './uptime.ts';
 

@@ -1,4 +1,4 @@
-import type { AgentStatus } from '../../report/reporting.ts';
+import type { AgentStatus } from '../report/reporting.ts';
 import type { View } from './view.ts';
 
 /** A serial log stays readable; a person still sees that something moves. */

@@ -1,4 +1,4 @@
-import type { Run } from '../../../system/run.ts';
+import type { Run } from '../../system/run.ts';
 
 /**
  * Removes a device-mapper device and its node. No udev runs in the Micro-OS: unless it is told so, dmsetup leaves the node to udev, and what stays below

@@ -1,10 +1,10 @@
 import { KindlingError } from '../../protocol/error.ts';
 import type { ActionContext } from '../contract/action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
-import { formatLuks, openLuks, type VolumeKeys } from '../encryption/luks.ts';
-import { type CopyContext, copyRange, hashRange, notWhatWasCopied } from './copy-range.ts';
-import { filesystemBytes } from './ext4-size.ts';
-import { type MoveJournal, readJournal, writeJournal } from './move-journal.ts';
+import { type CopyContext, copyRange, hashRange, notWhatWasCopied } from '../moving/copy-range.ts';
+import { filesystemBytes } from '../moving/ext4-size.ts';
+import { type MoveJournal, readJournal, writeJournal } from '../moving/move-journal.ts';
+import { formatLuks, openLuks, type VolumeKeys } from './luks.ts';
 
 export interface Volume {
   device: string;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Run } from '../../../system/run.ts';
-import { endProcessesOf } from '../process-tree.ts';
-import { releaseLeftovers } from './ledger.ts';
+import type { Run } from '../../system/run.ts';
+import { releaseLeftovers } from '../resources/ledger.ts';
+import { endProcessesOf } from './process-tree.ts';
 
 const FOLDER = '/run/kindling/actions';
 

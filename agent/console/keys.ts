@@ -1,6 +1,6 @@
 import { constants, openSync } from 'node:fs';
 import { ReadStream } from 'node:tty';
-import type { MachineFiles } from '../../../system/machine-files.ts';
+import type { MachineFiles } from '../../system/machine-files.ts';
 
 /** Calls `onKey` for every key pressed on any console until the returned function is called. */
 export function listenForKeys(

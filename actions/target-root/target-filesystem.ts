@@ -2,11 +2,11 @@ import { stat } from 'node:fs/promises';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
 import type { ActionContext } from '../contract/action.ts';
+import { findDisk } from '../disks/choose-target.ts';
+import { findTargetDisk } from '../disks/find-target-disk.ts';
+import { partitionPath, splitPartitionPath } from '../disks/partition-paths.ts';
+import { findRootPartition } from '../disks/root-partition.ts';
 import { openWithTpm } from '../encryption/open-with-tpm.ts';
-import { findDisk } from './choose-target.ts';
-import { findTargetDisk } from './find-target-disk.ts';
-import { partitionPath, splitPartitionPath } from './partition-paths.ts';
-import { findRootPartition } from './root-partition.ts';
 
 /** The file system an action works in: where it is and on which disk. */
 export interface TargetFilesystem {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { bootMachine } from '../../../../lab/qemu/machine.ts';
-import { microOsKernel } from '../../../../lab/qemu/micro-os.ts';
-import { makeFolder, removeFolder } from '../../../../lab/qemu/processes.ts';
-import { startStub } from '../../../../orchestrator-stub/serve.ts';
-import { waitFor } from '../../../../system/wait.ts';
+import { bootMachine } from '../../../lab/qemu/machine.ts';
+import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
+import { makeFolder, removeFolder } from '../../../lab/qemu/processes.ts';
+import { startStub } from '../../../orchestrator-stub/serve.ts';
+import { waitFor } from '../../../system/wait.ts';
 
 const patience = { timeoutMs: 150_000 };
 const prompted = { ...patience, prompt: true };

@@ -3,12 +3,12 @@ import { constants, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { openConsoles } from '../../../../agent/boot/console/consoles.ts';
-import { createView } from '../../../../agent/boot/console/view.ts';
-import { KindlingError } from '../../../../protocol/error.ts';
-import { parseKernelArguments } from '../../../../system/kernel-arguments.ts';
-import { machineFiles } from '../../../../system/machine-files.ts';
-import { MadeUpMachine } from '../../inventory/hardware-zoo.ts';
+import { openConsoles } from '../../../agent/console/consoles.ts';
+import { createView } from '../../../agent/console/view.ts';
+import { KindlingError } from '../../../protocol/error.ts';
+import { parseKernelArguments } from '../../../system/kernel-arguments.ts';
+import { machineFiles } from '../../../system/machine-files.ts';
+import { MadeUpMachine } from '../inventory/hardware-zoo.ts';
 
 function machine(active: string): MadeUpMachine {
   const box = new MadeUpMachine()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { fatalScreen, qrText } from '../../../../agent/boot/console/fatal-screen.ts';
-import fc from '../../../seeds/fast-check.ts';
+import { fatalScreen, qrText } from '../../../agent/console/fatal-screen.ts';
+import fc from '../../seeds/fast-check.ts';
 
 const FACTS = {
   report: {

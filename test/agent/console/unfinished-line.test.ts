@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { unfinishedLine } from '../../../../agent/boot/console/unfinished-line.ts';
+import { unfinishedLine } from '../../../agent/console/unfinished-line.ts';
 
 test.each([
   ['', ''],

@@ -1,7 +1,7 @@
-import { loadConfig } from './load-config.ts';
-import type { ResolvedConfig, SettingName } from './resolve-config.ts';
-import { withServerDefaults } from './server-defaults.ts';
-import { SETTINGS, type Setting } from './settings.ts';
+import { loadConfig } from './config/load-config.ts';
+import type { ResolvedConfig, SettingName } from './config/resolve-config.ts';
+import { SETTINGS, type Setting } from './config/settings.ts';
+import { withServerDefaults } from './connection/server-defaults.ts';
 
 /** `kindling-agent config`: the effective config and where each value came from; `--json` for machines. */
 export async function printConfig(args: string[]): Promise<number> {

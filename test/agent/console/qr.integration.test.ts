@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { encodeQr, renderQr } from '../../../../agent/boot/console/qr.ts';
-import { run } from '../../../../system/run.ts';
+import { encodeQr, renderQr } from '../../../agent/console/qr.ts';
+import { run } from '../../../system/run.ts';
 
 /** A picture of what the console shows: each character is one module wide and two high, drawn light on dark. */
 function photograph(lines: readonly string[]): string {

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { leftovers, releaseLeftovers } from '../../../../actions/process/resources/ledger.ts';
+import { leftovers, releaseLeftovers } from '../../../actions/resources/ledger.ts';
 
 const line = (op: string, entry: object) => `${JSON.stringify({ op, entry })}\n`;
 const mountA = { kind: 'mount', target: '/a' };
