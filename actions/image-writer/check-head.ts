@@ -1,5 +1,5 @@
-import { type ImageTable, readImageTable } from '../../formats/partition-table/image-table.ts';
 import { findMbrSectorSize } from '../../formats/disk-signatures/mbr-sector-size.ts';
+import { type ImageTable, readImageTable } from '../../formats/partition-table/image-table.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { checkNotNested } from './formats.ts';
 import type { ImageFormat } from './interface.ts';
