@@ -34,7 +34,10 @@ export function getAction(parts: GetActionParts, call: GetActionCall): Promise<A
   const { promise, resolve, reject } = Promise.withResolvers<ActionResponse>();
   const look = () => {
     const hasFinishedOne = workflows.index.lastOf(agentId) !== undefined;
-    const next = nextActionFor(agentId, workflows.activeOf(agentId), hasFinishedOne);
+    // Another node may have taken this one's MAC for its own: that must not hide what is the caller's.
+    const active = workflows.activeOf(agentId);
+    const own = active.filter(call.mayUse);
+    const next = nextActionFor(agentId, own.length > 0 ? own : active, hasFinishedOne);
     if (!('action' in next)) return hasFinishedOne ? next : (notEnrolled ?? next);
     if (call.mayUse(next.workflow)) resolve(next.action);
     else reject(refusal(status.PERMISSION_DENIED, 'this workflow belongs to another node'));

@@ -7,6 +7,7 @@ import {
   type sendUnaryData,
   status,
 } from '@grpc/grpc-js';
+import { plainAddress } from '../../net/address-group.ts';
 import {
   type CreateNodesRequest,
   type CreateNodesResponse,
@@ -49,7 +50,11 @@ export function addOnboardingServices(server: Server, parts: OnboardingServicePa
       if (isOver) return;
       try {
         const knock = { uuid, serial: serialnum, mac: macId, ip: hostIp };
-        const answer = parts.onboarding.knock(knock, parts.origin(call.getHost()));
+        const answer = parts.onboarding.knock(
+          knock,
+          parts.origin(call.getHost()),
+          peerAddress(call.getPeer()),
+        );
         call.write(streamResponse(answer));
         if (answer.isStreamKept) return;
         isOver = true;
@@ -102,6 +107,10 @@ export function addOnboardingServices(server: Server, parts: OnboardingServicePa
       throw refusal(status.UNKNOWN, path + fault.message);
     }
     if (!project.isAllowed) throw refusal(status.PERMISSION_DENIED, 'Request is blocked by RBAC');
+    // A node's token speaks for that node. EMF lets it create any; there is no use for that, and one stolen token would do for all.
+    if (caller?.kind === 'node' && !parts.onboarding.isNode(caller.hostId, knock.uuid)) {
+      throw refusal(status.PERMISSION_DENIED, 'a node’s token is for that node only');
+    }
     const { isNew } = parts.onboarding.createNode(knock, parts.origin(call.getHost()));
     return create(CreateNodesResponseSchema, {
       payload: call.request.payload,
@@ -109,6 +118,11 @@ export function addOnboardingServices(server: Server, parts: OnboardingServicePa
       projectId: isNew && parts.isStrict ? '' : project.id,
     });
   }
+}
+
+/** grpc-js gives «10.0.0.7:40000» or «::ffff:10.0.0.7:40000». */
+function peerAddress(peer: string): string {
+  return plainAddress(peer.replace(/:\d+$/, '').replace(/^\[|\]$/g, ''));
 }
 
 function streamResponse(answer: KnockAnswer): OnboardNodeStreamResponse {

@@ -68,6 +68,17 @@ export class HostTable {
     return row?.count ?? 0;
   }
 
+  /** Removes the machine nobody registered that was silent longest. False: there is none without a workflow. */
+  forgetOldestUnknown(): boolean {
+    return (
+      this.#database.run(
+        `DELETE FROM hosts WHERE id = (SELECT id FROM hosts WHERE is_unknown = 1 AND is_registered = 0
+         AND id NOT IN (SELECT host_id FROM workflows)
+         ORDER BY coalesce(json_extract(document, '$.lastSeenAt'), created_at) LIMIT 1)`,
+      ) > 0
+    );
+  }
+
   /** Removes machines that only showed themselves, and not since then. One with a workflow has more than that. */
   forgetUnseenSince(time: Date): void {
     this.#database.run(
@@ -93,13 +104,33 @@ export class HostTable {
     return row && (JSON.parse(row.document) as unknown);
   }
 
-  saveInventory(hostId: HostId, inventory: Inventory, at: Date): void {
+  /** What somebody at an address says the machine is: kept aside until the node is let in from there. */
+  saveClaim(hostId: HostId, inventory: Inventory, address: string, at: Date): void {
     this.#database.run(
-      'INSERT INTO inventories (host_id, document, reported_at) VALUES (?, ?, ?) ON CONFLICT (host_id) DO UPDATE SET document = excluded.document, reported_at = excluded.reported_at',
+      'INSERT INTO claimed_inventories (host_id, document, address, reported_at) VALUES (?, ?, ?, ?) ON CONFLICT (host_id) DO UPDATE SET document = excluded.document, address = excluded.address, reported_at = excluded.reported_at',
       hostId,
       JSON.stringify(inventory),
+      address,
       at.toISOString(),
     );
+  }
+
+  claim(hostId: HostId): Inventory | undefined {
+    const row = this.#database.get<Row>('SELECT document FROM claimed_inventories WHERE host_id = ?', hostId);
+    return row && (JSON.parse(row.document) as Inventory);
+  }
+
+  /** The node was let in from this address: what was claimed from there is its inventory. */
+  acceptClaim(hostId: HostId, address: string): void {
+    this.#database.run(
+      'INSERT OR REPLACE INTO inventories (host_id, document, reported_at) SELECT host_id, document, reported_at FROM claimed_inventories WHERE host_id = ? AND address = ?',
+      hostId,
+      address,
+    );
+  }
+
+  moveClaim(from: HostId, to: HostId): void {
+    this.#database.run('UPDATE OR REPLACE claimed_inventories SET host_id = ? WHERE host_id = ?', to, from);
   }
 
   inventory(hostId: HostId): Inventory | undefined {

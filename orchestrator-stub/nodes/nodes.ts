@@ -14,6 +14,7 @@ import {
   newHost,
   type Registration,
   registerHost,
+  SERIAL_PATTERN,
 } from './registration.ts';
 import { statusLine } from './status-line.ts';
 import { makeRoomForUnknown } from './unknown-machines.ts';
@@ -40,39 +41,59 @@ export class Nodes {
     return this.#options.hosts.list();
   }
 
-  /** By id, UUID, serial, MAC or name. */
+  /**
+   * By id, name, UUID, serial or MAC. What an operator registered comes before what a machine says of itself: a stranger that calls
+   * itself like a node is not found in its place.
+   */
   find(key: string): Host {
     const { hosts } = this.#options;
-    const host =
-      hosts.byId(toHostId(key)) ??
-      hosts.byUuid(normalizeUuid(key)) ??
-      hosts.bySerial(key) ??
-      hosts.byMac(normalizeMac(key)) ??
-      hosts.list().find(({ name }) => name === key);
+    const byId = hosts.byId(toHostId(key));
+    if (byId) return byId;
+    const facts = [
+      hosts.byUuid(normalizeUuid(key)),
+      hosts.bySerial(key),
+      hosts.byMac(normalizeMac(key)),
+    ].filter((host) => host !== undefined);
+    const named = hosts.list().filter(({ name }) => name === key);
+    const all = [...named, ...facts];
+    const registered = [
+      ...new Map(all.filter((host) => host.isRegistered).map((host) => [host.id, host])).values(),
+    ];
+    if (registered.length > 1) {
+      const ids = registered.map(({ id }) => id);
+      throw new KindlingError('KND_NODE_CONFLICT', `"${key}" is ${ids.join(' and ')}; use the id`, {
+        evidence: { nodeIds: ids },
+      });
+    }
+    const host = registered[0] ?? all[0];
     if (!host) throw new KindlingError('KND_NODE_UNKNOWN', `there is no node ${key}`);
     return host;
   }
 
-  /** A machine has shown itself. It is remembered, whether it is registered or not; nobody is let in by this. */
-  discover(inventory: Inventory): Host {
+  /**
+   * A machine has shown itself, without proof. A registered node keeps its record: what was said is kept aside as a claim. Anybody else
+   * gets a record of a stranger, which lets nobody in.
+   */
+  discover(inventory: Inventory, address: string): Host {
     const { hosts, now, projectId, database, maxUnknown } = this.#options;
     const { identity } = inventory;
+    const serial = identity.serial && SERIAL_PATTERN.test(identity.serial) ? identity.serial : undefined;
     return database.transaction(() => {
-      const known = this.#match(identity.uuid, identity.serial, identity.bootMac ?? identity.macs[0]);
+      const known = this.#match(identity.uuid, serial, identity.bootMac ?? identity.macs[0]);
+      if (known?.isRegistered) {
+        hosts.saveClaim(known.id, inventory, address, now());
+        return known;
+      }
       if (!known) makeRoomForUnknown(hosts, maxUnknown(), now());
       const host = known ?? {
         ...newHost(resourceId('host'), projectId, now()),
         uuid: identity.uuid ? normalizeUuid(identity.uuid) : null,
-        serial: identity.serial ?? null,
+        serial: serial ?? null,
         mac: normalizeMac(identity.bootMac ?? identity.macs[0] ?? '') || null,
       };
-      const seen = {
-        ...host,
-        reportedSerial: identity.serial ?? host.reportedSerial,
-        lastSeenAt: now().toISOString(),
-      };
+      const seen = { ...host, reportedSerial: serial ?? null, lastSeenAt: now().toISOString() };
       hosts.save(seen);
-      hosts.saveInventory(seen.id, inventory, now());
+      hosts.saveClaim(seen.id, inventory, address, now());
       this.tell(seen, known?.lastSeenAt ? 'changed' : 'discovered');
       return seen;
     });
@@ -105,10 +126,9 @@ export class Nodes {
       for (const other of others) {
         if (other.isRegistered) throw conflict(other);
         // The machine that was discovered under these details is this one after all.
-        const inventory = hosts.inventory(other.id);
+        hosts.moveClaim(other.id, host.id);
         hosts.delete(other.id);
         hosts.save(host);
-        if (inventory) hosts.saveInventory(host.id, inventory, now());
         this.tell(other, 'deleted');
       }
       hosts.save(host);

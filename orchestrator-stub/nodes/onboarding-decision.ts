@@ -61,6 +61,10 @@ export function decideOnboarding(
           ? `Serial Number, Reported Serial Number is: ${serial}`
           : `UUID, Reported UUID is: ${knock.uuid}`;
       const text = `Host Registration Failed due to mismatch of ${reported}`;
+      // Anybody may knock with the UUID of a node and a wrong serial: a node that was let in before keeps its state.
+      if (!policy.isStrict && match.host.reportedMac) {
+        return { ...refuse(RPC_CODE.NOT_FOUND, 'Device not found'), isStreamKept: true };
+      }
       return {
         ...refuse(RPC_CODE.NOT_FOUND, 'Device not found'),
         isStreamKept: true,
@@ -114,7 +118,8 @@ function recordKnock(host: Host, knock: Knock, serial: string, now: Date): Host 
 
 function decideByState(host: Host, policy: OnboardingPolicy, now: Date): OnboardingDecision {
   const isSettled = host.currentState === 'ONBOARDED' && (policy.isStrict || policy.isProvisioned(host));
-  if (isSettled || host.registrationStatus.indicator === 'ERROR') {
+  // Not strict: a mismatch that somebody else made does not lock the right machine out.
+  if (isSettled || (policy.isStrict && host.registrationStatus.indicator === 'ERROR')) {
     return refuse(RPC_CODE.FAILED_PRECONDITION, `Node is already HOST_STATE_${host.currentState}`);
   }
   if (host.desiredState === 'REGISTERED') {

@@ -13,6 +13,8 @@ export interface Knock {
 const IPV4_PATTERN =
   /^(?:(?:25[0-5]|2[0-4][0-9]|[01]?[0-9][0-9]?)\.){3}(?:25[0-5]|2[0-4][0-9]|[01]?[0-9][0-9]?)$/;
 
+const PLAIN = /^[\w.:-]{0,64}$/;
+
 export interface KnockFault {
   field: 'Uuid' | 'Serialnum' | 'MacId' | 'HostIp' | 'SutIp';
   message: string;
@@ -35,6 +37,11 @@ export function findFault(
   ];
   for (const [field, value, pattern] of checks) {
     if (pattern.test(value)) continue;
+    // What is no MAC or address at all becomes a worker id and part of templates: never behind a faulty serial either.
+    const hidden =
+      field === 'Serialnum' && checks.find(([later, text]) => later !== field && !PLAIN.test(text));
+    if (hidden)
+      return { field: hidden[0], message: `invalid ${message}.${hidden[0]}: value has foreign characters` };
     const reason =
       field === 'Uuid'
         ? 'value must be a valid UUID | caused by: invalid uuid format'

@@ -46,7 +46,7 @@ export class Onboarding {
   }
 
   /** One request of the non-interactive stream. `origin` is how the node reached us: it is told to the installed system. */
-  knock(knock: Knock, origin: string): KnockAnswer {
+  knock(knock: Knock, origin: string, address: string): KnockAnswer {
     const { database, hosts, nodes, credentials, now, settings } = this.#options;
     return database.transaction(() => {
       if (settings().acceptUnregistered) this.#admitStranger(knock);
@@ -54,6 +54,7 @@ export class Onboarding {
       if (decision.save) {
         hosts.save(decision.save);
         hosts.saveOrigin(decision.save.id, origin);
+        if (decision.state === 'ONBOARDED') hosts.acceptClaim(decision.save.id, address);
         nodes.tell(decision.save, decision.state === 'ONBOARDED' ? 'onboarded' : 'changed');
       }
       if (decision.state !== 'ONBOARDED' || !decision.host) return decision;
@@ -66,6 +67,11 @@ export class Onboarding {
     this.#options.advance(host.id);
   }
 
+  /** Whether a host has this UUID. */
+  isNode(hostId: HostId, uuid: string): boolean {
+    return this.#options.hosts.byUuid(normalizeUuid(uuid))?.id === hostId;
+  }
+
   /**
    * The interactive call (docs/background/emf.md#interactive-onboarding). Returns the host, and whether it was
    * unknown before.
@@ -75,6 +81,10 @@ export class Onboarding {
     const serial = findFault(knock, 'HwData')?.field === 'Serialnum' ? NO_SERIAL : knock.serial;
     const result = database.transaction(() => {
       const existing = hosts.byUuid(normalizeUuid(knock.uuid));
+      // What an operator took away nobody else gives back.
+      if (existing?.desiredState === 'UNTRUSTED' || existing?.desiredState === 'DELETED') {
+        throw new KindlingError('KND_API_FORBIDDEN', `${existing.name} is no longer trusted`);
+      }
       const isNew = !existing?.isRegistered;
       if (existing && !isNew && existing.serial === serial && existing.reportedMac === knock.mac) {
         return { host: existing, isNew };

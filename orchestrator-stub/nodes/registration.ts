@@ -58,10 +58,10 @@ export function registerHost(host: Host, registration: Registration, now: Date):
     ...host,
     isRegistered: true,
     name: registration.name ?? host.name,
-    // What the machine itself has shown stays where the operator said nothing else.
-    uuid: registration.uuid ? normalizeUuid(registration.uuid) : host.uuid,
-    serial: registration.serial ?? host.serial,
-    mac: registration.mac ? normalizeMac(registration.mac) : host.mac,
+    // Only what the operator said: what a machine has shown without proof may be somebody else's word, and never becomes identity.
+    uuid: registration.uuid ? normalizeUuid(registration.uuid) : null,
+    serial: registration.serial ?? null,
+    mac: registration.mac ? normalizeMac(registration.mac) : null,
     desiredState: registration.autoOnboard ? 'ONBOARDED' : 'REGISTERED',
     registrationStatus: status('Host is Registered', 'IDLE', now),
     profile: registration.profile ?? host.profile,

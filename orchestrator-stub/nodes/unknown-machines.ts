@@ -12,6 +12,8 @@ export function makeRoomForUnknown(hosts: HostTable, limit: number, now: Date): 
   if (hosts.countUnknown() < limit) return;
   hosts.forgetUnseenSince(new Date(now.getTime() - FORGOTTEN_AFTER_MS));
   if (hosts.countUnknown() < limit) return;
+  // Strangers push out strangers, the one that was silent longest first: whoever makes machines up shuts nobody out.
+  if (limit > 0 && hosts.forgetOldestUnknown()) return;
   throw new KindlingError(
     'KND_NODE_LIMIT',
     `the site remembers ${limit} machines nobody registered, and this would be one more`,

@@ -107,7 +107,7 @@ export class Provisioning {
 
   /** A new generation: the node may come in again and its disk is written once more. */
   reprovision(key: string, profileName?: string): Instance {
-    const { nodes, hosts, database, now, workflows } = this.#options;
+    const { nodes, hosts, database, now, workflows, credentials } = this.#options;
     if (profileName) this.profile(profileName);
     const reprovisioned = database.transaction(() => {
       const host = nodes.find(key);
@@ -122,6 +122,8 @@ export class Provisioning {
         return this.#createInstance(host, name);
       }
       workflows.cancelAllOf(host.id, `replaced by generation ${before.generation + 1}`);
+      // A node is often written anew because it was broken into: what it knew opens nothing any more.
+      credentials.revoke(host.id);
       const firstBootKey = randomBytes(16).toString('hex');
       const instance = nextGeneration(
         before,

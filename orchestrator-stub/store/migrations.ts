@@ -108,6 +108,15 @@ const STEPS: readonly string[] = [
   CREATE INDEX log_lines_arrival ON log_lines (host_id, arrival);
   CREATE INDEX hosts_reported_ip ON hosts (json_extract(document, '$.reportedIp'));
   `,
+  // What a machine said of itself without proof, and from where: no template sees it until a node is let in from that address.
+  `
+  CREATE TABLE claimed_inventories (
+    host_id TEXT PRIMARY KEY REFERENCES hosts (id) ON DELETE CASCADE,
+    document TEXT NOT NULL,
+    address TEXT NOT NULL,
+    reported_at TEXT NOT NULL
+  ) STRICT;
+  `,
 ];
 
 /** Brings the file to the newest layout, one transaction per step. */

@@ -18,10 +18,10 @@ export class RecoveryKeyTable {
     this.#database = database;
   }
 
-  /** The same key again changes nothing but the time: a node that was interrupted sends it once more. */
+  /** The same key again changes nothing: a node that was interrupted sends it once more. No key ever replaces another. */
   save(hostId: HostId, key: RecoveryKey): void {
     this.#database.run(
-      'INSERT INTO recovery_keys (host_id, key_id, document) VALUES (?, ?, ?) ON CONFLICT (host_id, key_id) DO UPDATE SET document = excluded.document',
+      'INSERT INTO recovery_keys (host_id, key_id, document) VALUES (?, ?, ?) ON CONFLICT (host_id, key_id) DO NOTHING',
       hostId,
       key.keyId,
       JSON.stringify(key),

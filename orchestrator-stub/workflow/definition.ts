@@ -1,3 +1,4 @@
+import { KindlingError } from '../../protocol/error.ts';
 import type { HostId } from '../../protocol/ids.ts';
 import { ulid } from '../store/identifiers.ts';
 import { renderTemplate } from './go-template/render.ts';
@@ -16,9 +17,33 @@ export interface DefinitionInputs {
   now: Date;
 }
 
+/** Values that a node says of itself. They are put into the text of a template, so they must not be able to change what it means. */
+const NODE_VALUES = [
+  'DeviceInfoHwSerialID',
+  'DeviceInfoHwMacID',
+  'DeviceInfoHwIP',
+  'DeviceInfoGUID',
+  'device_1',
+  'worker_id',
+  'Hardware',
+];
+const PLAIN_VALUE = /^[\w.:/+@-]{0,200}$/;
+
+function refuseStructure(name: string, value: Value): void {
+  if (Array.isArray(value)) for (const each of value) refuseStructure(name, each);
+  else if (typeof value === 'object' && value !== null)
+    for (const each of Object.values(value)) refuseStructure(name, each);
+  else if (typeof value === 'string' && !PLAIN_VALUE.test(value))
+    throw new KindlingError(
+      'KND_TEMPLATE_INVALID',
+      `${name}: the node’s value has characters that no such value has`,
+    );
+}
+
 /** Renders a template, checks it, and lays its actions out in one row. */
 export function defineWorkflow(inputs: DefinitionInputs): WorkflowDefinition {
   const { name, text, flavor } = inputs.template;
+  for (const value of NODE_VALUES) refuseStructure(value, inputs.data[value]);
   const rendered = renderTemplate(text, inputs.data, { name, ...(flavor ? { flavor } : {}) });
   const template = parseWorkflowTemplate(rendered, name);
   const time = inputs.now.getTime();

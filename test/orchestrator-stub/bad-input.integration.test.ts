@@ -9,6 +9,7 @@ import { WorkflowService as LegacyService } from '../../protocol/generated/tink-
 import { callUnary, methodPath } from '../../protocol/grpc-service.ts';
 import { failure, NODE, RunningStub } from './running-stub.ts';
 
+const JSON_TYPE = { 'content-type': 'application/json' };
 let running: RunningStub;
 let before: string;
 
@@ -130,7 +131,9 @@ describe('HTTP', () => {
     ['GET', `/api/v1/nodes/${NODE.uuid}/logs?limit=-1`, undefined, 400, 'KND_API_INVALID'],
     ['POST', '/v1/logs', '{}', 400, 'KND_API_INVALID'],
   ])('%s %s %s → %i %s', async (method, path, body, code, name) => {
-    const answer = await running.api(method, path, body === undefined ? {} : { body });
+    // Logs say what they are; everything else that has a body is JSON.
+    const headers = path === '/v1/logs' ? {} : JSON_TYPE;
+    const answer = await running.api(method, path, body === undefined ? {} : { body, headers });
     expect(answer).toMatchObject({ status: code, body: { code: name, status: code } });
     expect(answer.headers['content-type']).toBe('application/problem+json');
     expect(answer.body.hint).not.toBe('');
@@ -138,13 +141,14 @@ describe('HTTP', () => {
 
   test('5 MB is refused, announced or not', async () => {
     const announced = await running
-      .api('POST', '/api/v1/discovery', { body: HUGE })
+      .api('POST', '/api/v1/discovery', { body: HUGE, headers: JSON_TYPE })
       .catch((error: Error) => error);
     // The server may hang up while we still send; either way it took nothing.
     if (!(announced instanceof Error))
       expect(announced).toMatchObject({ status: 413, body: { code: 'KND_API_TOO_LARGE' } });
     const chunked = await fetch(`${running.stub.urls.http}/api/v1/discovery`, {
       method: 'POST',
+      headers: JSON_TYPE,
       body: new ReadableStream({
         pull(controller) {
           controller.enqueue(HUGE);
@@ -186,7 +190,7 @@ describe('HTTP', () => {
 
 /** A path that no client library has tidied up. */
 function rawGet(path: string): Promise<string> {
-  return rawBytes(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+  return rawBytes(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
 }
 
 function rawBytes(text: string): Promise<string> {

@@ -34,16 +34,30 @@ const names = async () =>
 const site = (json: unknown) => running.api('PATCH', '/api/v1/site', { json });
 
 describe('machines nobody registered', () => {
-  test('are refused with KND_NODE_LIMIT beyond the limit; known ones go on, and registering makes room', async () => {
+  test('push out the one that was silent longest beyond the limit; registered ones stay', async () => {
     await site({ maxUnknownMachines: 2 });
     await discover(1);
+    now += 1000;
     await discover(2);
-    const refused = await discover(3);
-    expect(refused).toMatchObject({ status: 429, body: { code: 'KND_NODE_LIMIT', retryable: true } });
-    expect(await discover(2)).toMatchObject({ status: 200 });
-    expect(await names()).toEqual(['01', '02']);
-    await running.api('POST', '/api/v1/nodes', { json: { mac: '52:54:00:00:00:01' } });
+    now += 1000;
+    await discover(1);
+    now += 1000;
     expect(await discover(3)).toMatchObject({ status: 200 });
+    expect(await names()).toEqual(['01', '03']);
+    await running.api('POST', '/api/v1/nodes', { json: { mac: '52:54:00:00:00:01' } });
+    now += 1000;
+    await discover(4);
+    now += 1000;
+    await discover(5);
+    expect(await names()).toEqual(['01', '04', '05']);
+  });
+
+  test('are refused with KND_NODE_LIMIT by a site that remembers none', async () => {
+    await site({ maxUnknownMachines: 0 });
+    expect(await discover(1)).toMatchObject({
+      status: 429,
+      body: { code: 'KND_NODE_LIMIT', retryable: true },
+    });
   });
 
   test('that did not come back for a month give way to new ones', async () => {

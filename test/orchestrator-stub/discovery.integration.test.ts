@@ -7,7 +7,7 @@ import { type Stub, startStub } from '../../orchestrator-stub/serve.ts';
 const UUID = '6f8a3c1e-0d2b-4a77-9c55-d1e0f2a3b4c5';
 const inventory = {
   identity: { uuid: UUID, serial: 'ABC12345', macs: ['52:54:00:12:34:56'], nodeId: 'n1', evidence: [] },
-  disks: [{ name: 'sda', sizeBytes: 1 }],
+  disks: [{ kind: 'disk', path: '/dev/sda', sizeBytes: 1 }],
 };
 
 let folder: string;
@@ -27,7 +27,9 @@ async function call(path: string, init: RequestInit & { json?: unknown } = {}) {
   const { json, ...rest } = init;
   const response = await fetch(stub.urls.http + path, {
     ...rest,
-    ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+    ...(json === undefined
+      ? {}
+      : { body: JSON.stringify(json), headers: { 'content-type': 'application/json' } }),
   });
   const text = await response.text();
   return {
@@ -54,9 +56,9 @@ test('a machine that shows itself is listed but not let in, and keeps its id onc
     json: { serial: 'abc12345', name: 'till-7' },
   });
   expect(registered.status).toBe(201);
-  expect(registered.body).toMatchObject({ id: nodeId, name: 'till-7', isRegistered: true, uuid: UUID });
+  expect(registered.body).toMatchObject({ id: nodeId, name: 'till-7', isRegistered: true, uuid: null });
   const shown = await call('/api/v1/nodes/till-7');
-  expect(shown.body.inventory.disks).toEqual([{ name: 'sda', sizeBytes: 1 }]);
+  expect(shown.body.inventory.disks).toEqual(inventory.disks);
 });
 
 test('what has no identity is refused with a code and changes nothing', async () => {

@@ -21,7 +21,9 @@ afterEach(async () => {
 
 async function call(path: string, json?: unknown, method = 'POST') {
   const response = await fetch(stub.urls.http + path, {
-    ...(json === undefined ? {} : { method, body: JSON.stringify(json) }),
+    ...(json === undefined
+      ? {}
+      : { method, body: JSON.stringify(json), headers: { 'content-type': 'application/json' } }),
   });
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
@@ -38,7 +40,11 @@ test('a recovery key is kept for the operator, under the address that came with 
     },
   });
   const { id } = (await call('/api/v1/nodes/till-7')).body as { id: HostId };
-  const address = `/api/v1/recovery-keys/${new HostTable(database).instance(id)?.firstBootKey}`;
+  const hosts = new HostTable(database);
+  const host = hosts.byId(id);
+  const address = `/api/v1/recovery-keys/${hosts.instance(id)?.firstBootKey}`;
+  expect((await call(address, key('0011223344556677'))).status, 'before it is let in').toBe(404);
+  if (host) hosts.save({ ...host, currentState: 'ONBOARDED' });
 
   expect(await call(address, key('0011223344556677'))).toMatchObject({
     status: 200,

@@ -26,6 +26,9 @@ export interface NodeRouteParts {
   workflows: Workflows;
 }
 
+/** The inventory of a server with a hundred disks has some 100 kB. Anybody may send one, ten thousand are kept. */
+const DISCOVERY_LIMIT_BYTES = 256 * 1024;
+
 const tag = 'nodes';
 
 export function nodeRoutes({
@@ -39,7 +42,7 @@ export function nodeRoutes({
   const view = (host: Host) => nodeView(host, hosts.instance(host.id), workflows.latestOf(host.id));
   const viewInFull = (host: Host) => ({
     ...view(host),
-    inventory: hosts.inventory(host.id),
+    inventory: hosts.inventory(host.id) ?? hosts.claim(host.id),
     attributes: hosts.attributes(host.id),
   });
   return [
@@ -51,8 +54,9 @@ export function nodeRoutes({
       operationId: 'reportDiscovery',
       summary: 'A machine shows itself: stores its inventory, whether it is registered or not',
       body: DiscoverySchema,
+      bodyLimit: DISCOVERY_LIMIT_BYTES,
       answer: z.object({ nodeId: z.string() }),
-      handle: ({ body }) => ({ nodeId: nodes.discover(body as unknown as Inventory).id }),
+      handle: ({ body, client }) => ({ nodeId: nodes.discover(body as unknown as Inventory, client).id }),
     }),
     apiRoute({
       method: 'GET',

@@ -49,6 +49,28 @@ export const DiscoverySchema = z
       bootMac: mac.optional(),
       nodeId: z.string().min(1).max(200),
     }),
+    // These go into templates: a path is a path and a name is a name, never text with a meaning of its own.
+    disks: z
+      .array(
+        z.looseObject({
+          kind: z.string().max(40),
+          path: z
+            .string()
+            .max(200)
+            .regex(/^\/dev\/[\w/:.+-]+$/, 'must be a path below /dev'),
+        }),
+      )
+      .max(1024)
+      .optional(),
+    nics: z
+      .array(
+        z.looseObject({
+          name: z.string().regex(/^[\w.:@-]{1,64}$/),
+          mac: z.union([mac, z.literal('')]).optional(),
+        }),
+      )
+      .max(1024)
+      .optional(),
   })
   .meta({ id: 'Discovery', description: 'The Inventory of protocol/inventory.ts' });
 

@@ -36,7 +36,8 @@ export function recoveryKeyRoutes({ nodes, hosts, recoveryKeys }: RecoveryKeyRou
       handle: ({ path, body }) => {
         const instance = hosts.instanceByFirstBootKey(path['key'] ?? '');
         // The installed system knows the key in the path too; once it has booted, nothing is encrypted any more.
-        if (!instance || instance.firstBootAt) {
+        const isTrusted = instance && hosts.byId(instance.hostId)?.currentState === 'ONBOARDED';
+        if (!instance || !isTrusted || instance.firstBootAt) {
           throw new KindlingError('KND_API_NOT_FOUND', 'no disk is being encrypted under this address');
         }
         recoveryKeys.save(instance.hostId, { ...body, receivedAt: new Date().toISOString() });
