@@ -1,11 +1,12 @@
-import fc from 'fast-check';
+import type { Arbitrary } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ErrorReport } from '../../protocol/error.ts';
 import { decodeFailure, encodeFailure } from '../../protocol/failure-text.ts';
+import fc from '../seeds/fast-check.ts';
 
 const HASH = '0123456789abcdef'.repeat(4);
 const text = fc.string({ maxLength: 300, unit: 'grapheme' });
-const report: fc.Arbitrary<ErrorReport> = fc.record({
+const report: Arbitrary<ErrorReport> = fc.record({
   code: fc.constantFrom('KND_CONSENT_REQUIRED', 'KND_DISK_AMBIGUOUS', 'KND_TIMEOUT'),
   message: text,
   hint: text,
