@@ -1,12 +1,12 @@
 import type { Hash } from 'node:crypto';
 import { redact } from '../../net/redact.ts';
+import { type RetryPolicy, RetryWindow } from '../../net/retry-window.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { nodeCrypto } from '../../system/crypto.ts';
 import type { HttpConnection } from './http/connection.ts';
-import { get, statusError } from './http/get.ts';
+import { get, statusError, UnexpectedStatus } from './http/get.ts';
 import { contentLength, type ResponseHead } from './http/response-parser.ts';
-import type { RetryPolicy, Transport } from './interface.ts';
-import { DEFAULT_WINDOW_MS, RetryPause } from './retry-pause.ts';
+import type { Transport } from './interface.ts';
 import { STALL_BYTES, StallWatch } from './stall-watch.ts';
 
 export interface DownloadOptions {
@@ -53,7 +53,7 @@ export class Download {
   #hashes: Map<'sha256' | 'sha512', Hash>;
   #connection: HttpConnection | undefined;
   #paused = false;
-  #lastProgressAt = performance.now();
+  #window: RetryWindow;
   #progressOffset = 0;
   resumes = 0;
   /** Whether the server marked the end of the file (length or chunked), so that an early end cannot pass for it. */
@@ -65,6 +65,7 @@ export class Download {
     this.#options = options;
     this.#hashes = new Map(options.hashes.map((name) => [name, nodeCrypto().createHash(name)]));
     this.source = options.sources[0] ?? '';
+    this.#window = this.#openWindow();
   }
 
   get bytesFetched(): number {
@@ -95,43 +96,40 @@ export class Download {
 
   /** Runs to the end of the file, or throws the error that names why it cannot. */
   async run(): Promise<void> {
-    const { retry, signal, log } = this.#options;
+    const { signal, log } = this.#options;
     const sources = [...new Set(this.#options.sources)];
-    const windowMs = retry.windowMs ?? DEFAULT_WINDOW_MS;
     const hopeless = new Set<string>();
-    const pause = new RetryPause();
-    this.#lastProgressAt = performance.now();
+    this.#window = this.#openWindow();
     for (let attempt = 0; ; attempt += 1) {
       const usable = sources.filter((candidate) => !hopeless.has(candidate));
       this.source = usable[attempt % usable.length] ?? this.source;
-      const offsetBefore = this.#offset;
       try {
         await this.#fetchOnce(this.source);
         return;
       } catch (thrown) {
         signal?.throwIfAborted();
         const error = nameDownloadError(thrown, this.source);
-        const hasMoved = this.#offset - offsetBefore >= STALL_BYTES;
-        if (hasMoved) pause.reset();
         if (isWrongEverywhere(error)) throw error;
         if (!isWorthAsking(error) || isWrongThere(error)) hopeless.add(this.source);
-        const waitedMs = performance.now() - this.#lastProgressAt;
-        const isLate = !hasMoved && waitedMs + pause.ms > windowMs;
-        // every mirror is tried once, whatever the request says about trying again
-        const isTired = attempt + 1 >= sources.length && (retry.isEnabled === false || isLate);
-        if (isTired || hopeless.size === sources.length) throw error;
+        const isHopeless = hopeless.size === sources.length;
+        if (!this.#window.mayAskAgain(isHopeless) || isHopeless) throw error;
         if (this.#offset > 0) this.resumes += 1;
-        this.#waiting = { why: error.message, since: this.#lastProgressAt };
+        this.#waiting = { why: error.message, since: this.#window.since };
         log('warn', `download interrupted at byte ${this.#offset}: ${error.message}; trying again`, {
           code: error.code,
           source: redact(this.source),
         });
-        await pause.wait(signal);
+        await this.#window.pause();
       } finally {
         this.#connection?.destroy();
         this.#connection = undefined;
       }
     }
+  }
+
+  #openWindow(): RetryWindow {
+    const { retry, sources, signal } = this.#options;
+    return new RetryWindow({ policy: retry, sources: new Set(sources).size, signal });
   }
 
   async #fetchOnce(source: string): Promise<void> {
@@ -286,7 +284,7 @@ export class Download {
       // a trickle is no progress: otherwise a server that drips would keep us for ever
       if (this.#offset - this.#progressOffset >= STALL_BYTES) {
         this.#progressOffset = this.#offset;
-        this.#lastProgressAt = performance.now();
+        this.#window.progressed();
       }
     }
     return taken;
@@ -330,8 +328,8 @@ const isWrongEverywhere = ({ code }: KindlingError): boolean =>
  * An answer that may be another one later. EMF's contract asks again after every status until its window is over: an image may still be
  * on its way to the server, or the right to fetch it.
  */
-export const isWorthAsking = ({ retryable, evidence }: KindlingError): boolean =>
-  retryable || evidence?.['status'] !== undefined;
+export const isWorthAsking = (error: KindlingError): boolean =>
+  error.retryable || error instanceof UnexpectedStatus;
 
 /** The file at this source is at fault, not the way to it: it will be the same on every try. */
 const isWrongThere = ({ code }: KindlingError): boolean =>

@@ -1,3 +1,4 @@
+import type { RetryPolicy } from '../../net/retry-window.ts';
 import type { Run } from '../../system/run.ts';
 
 /** What an image file is, by its first bytes. `iso` is written like `raw`; the word is for people. */
@@ -57,13 +58,6 @@ export interface Transport {
   noProxy?: string;
   /** Fewer than 64 KiB in this time counts as a stalled connection. Default 60 s. There is no total timeout. */
   stallTimeoutMs?: number;
-}
-
-export interface RetryPolicy {
-  /** Default true. */
-  isEnabled?: boolean;
-  /** How long to go on trying since the last good byte. Default 10 minutes. */
-  windowMs?: number;
 }
 
 export interface ChunkOptions {

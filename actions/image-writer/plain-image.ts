@@ -1,25 +1,24 @@
 import type { Worker } from 'node:worker_threads';
 import { redact } from '../../net/redact.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import type { ErrorCode } from '../../protocol/error-codes.ts';
 import { fromReport } from '../../protocol/error-report.ts';
 import { startWorker } from '../../system/worker.ts';
 import { makeBootable, makeUnbootable, type Withheld, withholdFrom } from './bootable.ts';
 import { checkFits, checkHead, type FoundTable } from './check-head.ts';
 import type { Decoding } from './decoders/choose-decoder.ts';
 import { loadQcow2Map } from './decoders/qcow2-map.ts';
-import { Download, type DownloadFacts, isWorthAsking, nameDownloadError } from './download.ts';
+import { Download, type DownloadFacts } from './download.ts';
 import { checkFormat, SNIFF_LENGTH, sniffFormat } from './formats.ts';
-import { getSmall } from './http/get.ts';
+import { rangeReader } from './http/range-reader.ts';
 import type { ImageFormat, WriteImageContext, WriteImageRequest, WriteImageResult } from './interface.ts';
 import { closingLine, findBottleneck, ProgressReporter, type ProgressSample } from './progress.ts';
 import { hashFromDisk, readBack } from './read-back.ts';
-import { DEFAULT_WINDOW_MS, RetryPause } from './retry-pause.ts';
 import { checkSignature, fetchSignature } from './signature.ts';
 import { GATE_BYTES, HEAD_BYTES } from './stream/block-output.ts';
 import { createRingMemory, RingWriter } from './stream/ring.ts';
 import type { GateAnswer, StreamResult, StreamTask, StreamWorkerMessage } from './stream/stream-task.ts';
 import type { Target } from './target/target.ts';
+import { verifyImage } from './verify-image.ts';
 
 /** Every 16th block of 4 MiB is read back when a sample is asked for. */
 const SAMPLE_EVERY = 16;
@@ -76,7 +75,17 @@ export class PlainImageWrite {
       const streamed = await this.#withRawHash(await this.#stream());
       // 2 nothing is believed until length, hash, signature and table agree
       const sha256 = this.#download.digest('sha256');
-      this.#verify(streamed, sha256);
+      verifyImage(this.#request.expected ?? {}, {
+        source: redact(this.#download.source),
+        format: this.#format ?? 'raw',
+        bytesFetched: this.#download.bytesFetched,
+        isEndDefinite: this.#download.isEndDefinite,
+        sha256,
+        sha512: this.#download.digest('sha512'),
+        rawLength: streamed.rawLength,
+        rawSha256: streamed.rawSha256,
+        neededBytes: this.#table?.neededBytes ?? 0,
+      });
       if (signers && signature) checkSignature(signers, this.#download.source, sha256 ?? '', signature);
       // 3 read back, if asked for
       this.#phase = 'verifying';
@@ -188,41 +197,17 @@ export class PlainImageWrite {
             `${redact(source)} is a qcow2 image, and its server does not answer Range requests`,
           );
         }
-        const map = await loadQcow2Map(
-          (position, bytes) => this.#readAt(source, position, bytes),
-          GATE_BYTES,
-        );
+        const read = rangeReader(source, this.#facts.length, {
+          request: this.#request,
+          signal: this.#abort.signal,
+          log: (message) => this.#context.log?.('warn', `tables of the qcow2 image: ${message}`),
+        });
+        const map = await loadQcow2Map(read, GATE_BYTES);
         checkFits(map.facts.virtualSize, this.#target, redact(source));
         return { format, map };
       }
       default:
         return { format: 'raw' };
-    }
-  }
-
-  async #readAt(source: string, position: number, length: number): Promise<Buffer> {
-    const end = Math.min(position + length, this.#facts?.length ?? Number.MAX_SAFE_INTEGER) - 1;
-    if (end < position) return Buffer.alloc(0);
-    const options = {
-      transport: this.#request.transport ?? {},
-      headers: { range: `bytes=${position}-${end}` },
-      signal: this.#abort.signal,
-    };
-    const { retry = {} } = this.#request;
-    const windowMs = retry.isEnabled === false ? 0 : (retry.windowMs ?? DEFAULT_WINDOW_MS);
-    const startedAt = performance.now();
-    const pause = new RetryPause();
-    for (;;) {
-      try {
-        return (await getSmall(source, options, length)) ?? Buffer.alloc(0);
-      } catch (thrown) {
-        options.signal.throwIfAborted();
-        const error = nameDownloadError(thrown, source);
-        const isLate = performance.now() - startedAt + pause.ms > windowMs;
-        if (!isWorthAsking(error) || isLate) throw error;
-        this.#context.log?.('warn', `tables of the qcow2 image: ${error.message}; trying again`);
-        await pause.wait(options.signal);
-      }
     }
   }
 
@@ -265,50 +250,6 @@ export class PlainImageWrite {
     this.#phase = 'writing';
     this.#withholdFrom = withholdFrom(this.#table ?? {}, this.#target);
     return { withholdFrom: this.#withholdFrom };
-  }
-
-  #verify(streamed: StreamResult, sha256: string | undefined): void {
-    const { expected = {} } = this.#request;
-    const source = redact(this.#download.source);
-    const compare = (
-      code: ErrorCode,
-      name: string,
-      wanted: string | number | undefined,
-      found: string | number | undefined,
-    ) => {
-      if (wanted === undefined || String(wanted).toLowerCase() === String(found)) return;
-      throw new KindlingError(code, `${source}: ${name} is ${found}, expected was ${wanted}`);
-    };
-    const needed = this.#table?.neededBytes ?? 0;
-    if (streamed.rawLength < needed) {
-      throw new KindlingError(
-        'KND_IMAGE_TRUNCATED',
-        `${source} holds ${streamed.rawLength} bytes, its partition table needs ${needed}`,
-      );
-    }
-    compare('KND_IMAGE_LENGTH', 'the length', expected.length, this.#download.bytesFetched);
-    compare('KND_IMAGE_HASH', 'the SHA-256', expected.sha256, sha256);
-    if (expected.sha512)
-      compare('KND_IMAGE_HASH', 'the SHA-512', expected.sha512, this.#download.digest('sha512'));
-    compare('KND_IMAGE_LENGTH', 'the raw length', expected.rawLength, streamed.rawLength);
-    compare(
-      'KND_IMAGE_HASH',
-      'the SHA-256 of the raw image',
-      expected.rawSha256,
-      streamed.rawSha256 ?? 'unknown',
-    );
-    // compressed data has an end of its own, but another frame could have followed: only a table says how much there should be
-    const isCompressed = this.#format !== 'raw' && this.#format !== 'iso';
-    const endsItself = this.#format === 'qcow2' || (isCompressed && needed > 0);
-    const isBlind = !endsItself && !this.#download.isEndDefinite;
-    const isChecked = expected.sha256 ?? expected.sha512 ?? expected.length ?? expected.rawSha256;
-    if (isBlind && isChecked === undefined) {
-      throw new KindlingError(
-        'KND_IMAGE_LENGTH',
-        `${source}: the server does not say how long the image is, so nobody can tell whether all of it came`,
-        { hint: 'Give a checksum or a length, or serve the image with a Content-Length.' },
-      );
-    }
   }
 
   #sample(): ProgressSample {

@@ -21,7 +21,7 @@ export const image2disk = defineAction({
     'Nothing is bootable before it is verified: the first MiB is withheld until length and hash are right. A broken download is continued where it stopped.',
     'Without `DEST_DISK` and `KINDLING_DISK` the disk is chosen in EMF’s order (sd before nvme before the rest, the smaller first), but never a removable, USB, network or virtual disk and never the medium the Micro-OS was booted from. See [never the wrong disk](../explanation/never-the-wrong-disk.md).',
   ],
-  run: (variables, context) => writeToTarget(variables, context),
+  run: (variables, context) => writeToTarget('image2disk', variables, context),
 });
 
 /** EMF and Tinkerbell have an action of its own for qcow2; here it is the same writer, which streams that format too. */
@@ -40,7 +40,8 @@ export const qemuimg2disk = defineAction({
     },
     EXTRA_ARGS: { type: 'text', description: 'Accepted and ignored: there is no qemu-img to pass them to' },
   },
-  run: (variables, context) => writeToTarget({ ...variables, COMPRESSED: undefined }, context),
+  run: (variables, context) =>
+    writeToTarget('qemuimg2disk', { ...variables, COMPRESSED: undefined }, context),
 });
 
 /** An installer ISO for a disk or stick: written as it is, which is what isohybrid images are made for. */
@@ -51,5 +52,5 @@ export const iso2disk = defineAction({
   destroysData: true,
   mayRunAgain: true,
   parameters: IMAGE_PARAMETERS,
-  run: (variables, context) => writeToTarget(variables, context),
+  run: (variables, context) => writeToTarget('iso2disk', variables, context),
 });

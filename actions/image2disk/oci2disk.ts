@@ -52,6 +52,7 @@ export const oci2disk = defineAction({
     const { url, access } = registry.blobAddress(layer);
     context.log('info', `${variables.IMG_URL} is ${layer.digest}, ${layer.size} bytes`);
     return writeToTarget(
+      'oci2disk',
       { ...variables, IMG_URL: url, SHA256: layer.digest.replace('sha256:', ''), COMPRESSED: undefined },
       context,
       { ...access, ...(variables.SKIP_VERIFY ? { isUnverified: true } : {}) },

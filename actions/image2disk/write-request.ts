@@ -18,12 +18,24 @@ export type ImageVariables = Values<typeof IMAGE_PARAMETERS> & { COMPRESSED?: bo
 /** How the image's server is to be met, where the variables do not say it: a registry has given a token. */
 export type ImageAccess = Pick<Transport, 'bearerToken' | 'basicAuth' | 'isUnverified'>;
 
-/** What the variables of an action ask the image writer for. */
+/** What the variables of this action ask the image writer for. */
 export function writeRequestFor(
+  action: string,
   variables: ImageVariables,
   target: string,
   access: ImageAccess = {},
 ): WriteImageRequest {
+  try {
+    return requestFor(variables, target, access);
+  } catch (thrown) {
+    if (!(thrown instanceof WrongVariable)) throw thrown;
+    throw new KindlingError('KND_ACTION_VARIABLES', `${action}: ${thrown.message}`);
+  }
+}
+
+class WrongVariable extends Error {}
+
+function requestFor(variables: ImageVariables, target: string, access: ImageAccess): WriteImageRequest {
   return {
     sources: [variables.IMG_URL, ...addresses('KINDLING_MIRRORS', variables.KINDLING_MIRRORS)],
     target,
@@ -132,21 +144,21 @@ function keysOf({ KINDLING_IMAGE_KEYS: text }: ImageVariables): string[] | undef
     }
   };
   if (keys.length > 0 && keys.every(isUsable)) return keys;
-  throw wrongVariable('KINDLING_IMAGE_KEYS is not PEM (or Base64 of PEM) of Ed25519 public keys');
+  throw new WrongVariable('KINDLING_IMAGE_KEYS is not PEM (or Base64 of PEM) of Ed25519 public keys');
 }
 
 /** EMF gives Base64 of PEM; PEM itself is taken too. */
 function decodeCertificates(text: string): string {
   const pem = decodePem(text);
   if (pem.includes('-----BEGIN CERTIFICATE-----')) return pem;
-  throw wrongVariable('TLS_CA_CERT is not Base64 of PEM certificates');
+  throw new WrongVariable('TLS_CA_CERT is not Base64 of PEM certificates');
 }
 
 /** A list of URLs. A wrong one is not shown: it may hold a login. */
 function addresses(variable: string, text: string | undefined): string[] {
   const urls = text?.split(/[\s,]+/).filter(Boolean) ?? [];
   const wrong = urls.findIndex((url) => !/^https?:\/\//i.test(url) || !URL.canParse(url));
-  if (wrong >= 0) throw wrongVariable(`entry ${wrong + 1} of ${variable} is not an http or https URL`);
+  if (wrong >= 0) throw new WrongVariable(`entry ${wrong + 1} of ${variable} is not an http or https URL`);
   return urls;
 }
 
@@ -154,9 +166,6 @@ const originsOf = (text: string | undefined) =>
   text === undefined
     ? undefined
     : addresses('KINDLING_BEARER_ORIGINS', text).map((url) => new URL(url).origin);
-
-const wrongVariable = (message: string) =>
-  new KindlingError('KND_ACTION_VARIABLES', `image2disk: ${message}`);
 
 /** The same object without the keys that have no value. */
 function given<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {

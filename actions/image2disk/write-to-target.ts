@@ -13,6 +13,7 @@ import { type ImageAccess, type ImageVariables, writeRequestFor } from './write-
 
 /** Chooses the disk, says what will be lost, writes the image, and waits until the new partitions can be used. */
 export async function writeToTarget(
+  action: string,
   variables: ImageVariables,
   context: ActionContext,
   access: ImageAccess = {},
@@ -34,7 +35,7 @@ export async function writeToTarget(
     };
   }
 
-  const request = writeRequestFor(variables, disk.path, access);
+  const request = writeRequestFor(action, variables, disk.path, access);
   if (variables.KINDLING_NEIGHBOURS !== undefined && !request.chunks?.neighbours) {
     context.log('warn', 'none of the addresses in KINDLING_NEIGHBOURS is this node’s: it takes no part');
   }

@@ -1,5 +1,6 @@
+import type { RetryPolicy } from '../../../net/retry-window.ts';
 import type { ErrorReport } from '../../../protocol/error.ts';
-import type { RetryPolicy, Transport } from '../interface.ts';
+import type { Transport } from '../interface.ts';
 import type { Target } from '../target/target.ts';
 import type { ChunkTableMemory } from './chunk-table.ts';
 import type { NeighbourSettings } from './neighbours/neighbour-source.ts';

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { redact } from '../../../net/redact.ts';
+import { RetryWindow } from '../../../net/retry-window.ts';
 import { KindlingError } from '../../../protocol/error.ts';
 import { isWorthAsking, nameDownloadError } from '../download.ts';
 import type { HttpConnection } from '../http/connection.ts';
-import { DEFAULT_WINDOW_MS, RetryPause } from '../retry-pause.ts';
 import { dataRuns } from '../stream/block-output.ts';
 import { alignedMemory } from '../target/aligned-memory.ts';
 import { ALIGNMENT, type Target, tryReadRange } from '../target/target.ts';
@@ -31,7 +31,6 @@ export class ChunkWorker {
   #scratch: Buffer | undefined;
   #connection: HttpConnection | undefined;
   #source = 0;
-  #lastProgressAt = performance.now();
   /** What each source called its file: a second name explains a wrong chunk. */
   readonly #etags: Map<string, Set<string>>;
 
@@ -135,15 +134,11 @@ export class ChunkWorker {
 
   async #fetchFromOrigin(from: number, to: number): Promise<void> {
     const { sources, retry, transport } = this.#task;
-    const windowMs = retry.windowMs ?? DEFAULT_WINDOW_MS;
     let next = from;
-    const pause = new RetryPause();
-    let failures = 0;
+    const window = new RetryWindow({ policy: retry, sources: sources.length, signal: this.#signal });
     const onDone = (index: number) => {
       next = index + 1;
-      failures = 0;
-      pause.reset();
-      this.#lastProgressAt = performance.now();
+      window.progressed();
       this.#add('fromOrigin', 1);
     };
     while (next < to) {
@@ -176,15 +171,10 @@ export class ChunkWorker {
         this.#throwIfStopped();
         const error = nameDownloadError(thrown, source);
         this.#source += 1;
-        failures += 1;
-        const isHopeless = !isWorthAsking(error) || isWrongContent(error);
-        const waitedMs = performance.now() - this.#lastProgressAt;
-        const isOver = isHopeless ? failures >= sources.length : waitedMs + pause.ms > windowMs;
-        // every mirror is tried once, whatever the request says about trying again
-        const isTired = failures >= sources.length && (retry.isEnabled === false || isOver);
-        if (isTired || error.code === 'KND_DISK_WRITE') throw error;
+        const isFinal = !isWorthAsking(error) || isWrongContent(error);
+        if (error.code === 'KND_DISK_WRITE' || !window.mayAskAgain(isFinal)) throw error;
         this.#say({ kind: 'retry', message: `chunk ${next}: ${error.message}` });
-        if (failures >= sources.length) await pause.wait(this.#signal);
+        await window.pause();
       }
     }
   }

@@ -1,7 +1,7 @@
 import { redact } from '../../../net/redact.ts';
+import { RetryWindow } from '../../../net/retry-window.ts';
 import { isWorthAsking, nameDownloadError } from '../download.ts';
 import type { WriteImageContext, WriteImageRequest } from '../interface.ts';
-import { DEFAULT_WINDOW_MS, RetryPause } from '../retry-pause.ts';
 import type { ChunkTable } from './chunk-table.ts';
 import { fetchSpan } from './fetch-span.ts';
 import { createUnpack, hasHash, isWrongContent, wrongChunk } from './unpack-chunk.ts';
@@ -14,12 +14,11 @@ export async function fetchFirstChunk(
   onEtag: (source: string, etag: string) => void,
 ): Promise<Buffer> {
   const unpack = createUnpack();
-  const startedAt = performance.now();
-  const windowMs = retry.isEnabled === false ? 0 : (retry.windowMs ?? DEFAULT_WINDOW_MS);
-  const pause = new RetryPause();
-  for (let attempt = 1; ; attempt += 1) {
-    context.signal?.throwIfAborted();
-    const source = sources[(attempt - 1) % sources.length] ?? '';
+  const { signal } = context;
+  const window = new RetryWindow({ policy: retry, sources: sources.length, signal });
+  for (let attempt = 0; ; attempt += 1) {
+    signal?.throwIfAborted();
+    const source = sources[attempt % sources.length] ?? '';
     const raw = Buffer.alloc(table.rawLength(0));
     try {
       const connection = await fetchSpan({
@@ -30,6 +29,7 @@ export async function fetchFirstChunk(
         to: 1,
         frame: Buffer.alloc(table.frameLength(0)),
         connection: undefined,
+        signal,
         onBytes: () => {},
         onEtag: (etag) => onEtag(source, etag),
         onPausable: () => {},
@@ -42,12 +42,11 @@ export async function fetchFirstChunk(
       connection.destroy();
       return raw;
     } catch (thrown) {
+      signal?.throwIfAborted();
       const error = nameDownloadError(thrown, source);
-      const isHopeless = !isWorthAsking(error) || isWrongContent(error);
-      const isOver = isHopeless ? attempt >= sources.length : performance.now() - startedAt > windowMs;
-      if (isOver && attempt >= sources.length) throw error;
+      if (!window.mayAskAgain(!isWorthAsking(error) || isWrongContent(error))) throw error;
       context.log?.('warn', `first chunk: ${error.message}; trying again`);
-      if (attempt % sources.length === 0) await pause.wait(context.signal);
+      await window.pause();
     }
   }
 }

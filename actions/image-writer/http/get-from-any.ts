@@ -1,8 +1,7 @@
 import { redact } from '../../../net/redact.ts';
+import { type RetryPolicy, RetryWindow } from '../../../net/retry-window.ts';
 import type { KindlingError } from '../../../protocol/error.ts';
 import { nameDownloadError } from '../download.ts';
-import type { RetryPolicy } from '../interface.ts';
-import { DEFAULT_WINDOW_MS, RetryPause } from '../retry-pause.ts';
 import { getSmall, type SmallGetOptions } from './get.ts';
 
 const LONGEST_PAUSE_MS = 30_000;
@@ -24,9 +23,7 @@ export async function getFromAny(
   options: AnySourceOptions,
 ): Promise<Buffer | undefined> {
   const { retry, maxLength, log, signal } = options;
-  const windowMs = retry.isEnabled === false ? 0 : (retry.windowMs ?? DEFAULT_WINDOW_MS);
-  const startedAt = performance.now();
-  const pause = new RetryPause(LONGEST_PAUSE_MS);
+  const window = new RetryWindow({ policy: retry, longestPauseMs: LONGEST_PAUSE_MS, signal });
   for (;;) {
     let isMissing = false;
     let failure: KindlingError | undefined;
@@ -41,8 +38,8 @@ export async function getFromAny(
       }
     }
     if (!failure || (isMissing && !options.isNeeded)) return undefined;
-    if (!failure.retryable || performance.now() - startedAt + pause.ms > windowMs) throw failure;
+    if (!window.mayAskAgain(!failure.retryable)) throw failure;
     log('warn', `${redact(urls[0] ?? '')}: ${failure.message}; trying again`);
-    await pause.wait(signal);
+    await window.pause();
   }
 }

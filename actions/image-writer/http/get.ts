@@ -1,5 +1,6 @@
 import { redact } from '../../../net/redact.ts';
 import { KindlingError } from '../../../protocol/error.ts';
+import type { ErrorCode } from '../../../protocol/error-codes.ts';
 import type { Transport } from '../interface.ts';
 import { HttpConnection } from './connection.ts';
 import type { BodySink, ResponseHead } from './response-parser.ts';
@@ -134,13 +135,19 @@ function isSomethingElse([first]: readonly Buffer[], magic = ''): boolean {
 
 /** Names a status that is not the answer we need. */
 export function statusError(status: number, source: string): KindlingError {
-  const details = { evidence: { status } };
   if (status === 404 || status === 410) {
-    return new KindlingError('KND_IMAGE_NOT_FOUND', `${redact(source)} is not there (${status})`, details);
+    return new UnexpectedStatus('KND_IMAGE_NOT_FOUND', `${redact(source)} is not there (${status})`, status);
   }
   const isServerAtFault = status >= 500 || status === 429 || status === 408;
   const code = isServerAtFault ? 'KND_IMAGE_SERVER_ERROR' : 'KND_IMAGE_REFUSED';
-  return new KindlingError(code, `${redact(source)} answered ${status}`, details);
+  return new UnexpectedStatus(code, `${redact(source)} answered ${status}`, status);
+}
+
+/** The image's server has answered, and the answer may be another one later. */
+export class UnexpectedStatus extends KindlingError {
+  constructor(code: ErrorCode, message: string, status: number) {
+    super(code, message, { evidence: { status } });
+  }
 }
 
 /** Where a Location leads, if we follow it. */

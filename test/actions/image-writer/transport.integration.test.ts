@@ -49,7 +49,7 @@ async function outcome(variables: Record<string, string>): Promise<string> {
   writeFileSync(target, Buffer.alloc(RAW.length, 0xaa));
   const settings = { RETRY_DURATION_MINUTES: '0', ...variables };
   const { values } = parseVariables('image2disk', IMAGE_PARAMETERS, settings);
-  const result = await writeImage(writeRequestFor(values as ImageVariables, target)).then(
+  const result = await writeImage(writeRequestFor('image2disk', values as ImageVariables, target)).then(
     () => undefined,
     (error: KindlingError) => error.code,
   );

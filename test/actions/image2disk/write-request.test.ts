@@ -25,7 +25,7 @@ const request = (variables: Record<string, string>, access = {}) => {
     IMG_URL: 'http://h/x',
     ...variables,
   });
-  return writeRequestFor(values as never, '/dev/sda', access);
+  return writeRequestFor('image2disk', values as never, '/dev/sda', access);
 };
 const HEX = 'Ab'.repeat(32);
 
@@ -88,3 +88,14 @@ test('what a registry gave goes before what the variables say', () => {
   const access = { basicAuth: { username: 'u', password: 'p' }, isUnverified: true };
   expect(request({}, access).transport).toMatchObject(access);
 });
+
+test.each(['image2disk', 'oci2disk', 'iso2disk', 'qemuimg2disk'])(
+  'a wrong variable of %s is told under its name',
+  (action) => {
+    const { values } = parseVariables(action, image2disk.parameters, {
+      IMG_URL: 'http://h/x',
+      TLS_CA_CERT: 'x',
+    });
+    expect(() => writeRequestFor(action, values as never, '/dev/sda')).toThrow(`${action}: TLS_CA_CERT`);
+  },
+);
