@@ -6,7 +6,7 @@ import type { WriteImageRequest } from '../../actions/image-writer/index.ts';
 import { type Operation, readTrace } from './trace.ts';
 
 const run = promisify(execFile);
-const RECORDER = join(import.meta.dirname, 'record-disk.ts');
+const RECORDER = join(import.meta.dirname, 'record-disk-program.ts');
 const WRITER = join(import.meta.dirname, '../../bench/image-write/writer-program.ts');
 
 export interface RecordedWrite {

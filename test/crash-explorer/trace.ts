@@ -8,7 +8,7 @@ export interface Operation {
   bytes: Buffer;
 }
 
-/** Reads what record-disk.ts has written. */
+/** Reads what record-disk-program.ts has written. */
 export function readTrace(record: Buffer): Operation[] {
   const operations: Operation[] = [];
   const open = new Map<string, Operation>();

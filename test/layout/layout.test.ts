@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { FOLDERS } from '../../setup/folders.ts';
 import { thisRepository } from '../repository.ts';
 import { findImports } from './find-imports.ts';
+import { findCycles } from './folder-cycles.ts';
 import { judgeImport } from './judge-import.ts';
 
 const repository = thisRepository();
@@ -29,6 +30,22 @@ it('every import in the repository is allowed by the table', () => {
     findImports(file, repository.read(file)).flatMap((imported) => judgeImport(file, imported) ?? []),
   );
   expect(wrong).toEqual([]);
+});
+
+it('no parts of a folder import each other in a circle', () => {
+  const product = sources.filter((file) => file.includes('/') && !/^(test|bench)\//.test(file));
+  const imports = new Map(product.map((file) => [file, findImports(file, repository.read(file))]));
+  expect(findCycles(imports)).toEqual([]);
+});
+
+it('a circle between the parts of a folder is found, over any number of parts', () => {
+  const imports = new Map([
+    ['agent/run.ts', ['agent/boot/command.ts']],
+    ['agent/boot/command.ts', ['agent/config/settings.ts']],
+    ['agent/config/settings.ts', ['agent/report/log.ts']],
+    ['agent/report/log.ts', ['agent/boot/keys.ts']],
+  ]);
+  expect(findCycles(imports)).toEqual([['agent/boot', 'agent/config', 'agent/report']]);
 });
 
 describe('the judge of imports', () => {
