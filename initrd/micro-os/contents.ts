@@ -116,6 +116,7 @@ export const LIBRARY_PACKAGES: Record<Profile, readonly string[]> = {
     ...['libcryptsetup12', 'libargon2-1', 'libjson-c5', 'libdevmapper1.02.1', 'libudev1'], // cryptsetup
     ...['libdevmapper-event1.02.1', 'libaio1', 'libedit2', 'libbsd0', 'libmd0'], // lvm2
     ...['libsystemd0', 'libcap2', 'libgcrypt20', 'libgpg-error0', 'liblz4-1'], // lvm2, crun, nvme-cli
+    'liblzma5', // zstd
     ...['libseccomp2', 'libyajl2'], // crun
     ...['libnvme1', 'libdbus-1-3'], // nvme-cli
     ...['libinih1', 'liburcu8'], // xfsprogs

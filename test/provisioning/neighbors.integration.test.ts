@@ -77,6 +77,8 @@ async function api(method: string, path: string, body: unknown): Promise<void> {
     '--fail-with-body',
     '-X',
     method,
+    '-H',
+    'content-type: application/json',
     '-d',
     JSON.stringify(body),
     `${server}/api/v1/${path}`,

@@ -52,6 +52,7 @@ function lying(root: string): Executor {
         const body = JSON.stringify({ root, address: setup.address, port: LIAR_PORT });
         const { status } = await fetch(environment['KINDLING_NEIGHBOURS_URL'] ?? '', {
           method: 'POST',
+          headers: { 'content-type': 'application/json' },
           body,
         });
         process.stdout.write(`announced ${status}\n`);
