@@ -81,6 +81,8 @@ export class Nodes {
     return database.transaction(() => {
       const known = this.#match(identity.uuid, serial, identity.bootMac ?? identity.macs[0]);
       if (known?.isRegistered) {
+        // Told once, with the record as it is: a stranger that repeats itself makes no further noise.
+        if (!hosts.claim(known.id)) this.tell(known, 'discovered');
         hosts.saveClaim(known.id, inventory, address, now());
         return known;
       }
