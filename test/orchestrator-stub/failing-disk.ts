@@ -1,9 +1,9 @@
 import { closeSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { execa } from 'execa';
-import { ext4Disk, type LoopDisk } from '../actions/loop-disk.ts';
+import { ext4Disk, type LoopDisk, loopDisk } from '../actions/loop-disk.ts';
 
 /**
  * A small ext4 file system of its own that can be made to fail. The kernel of our build machines has no device mapper, so the
@@ -12,7 +12,7 @@ import { ext4Disk, type LoopDisk } from '../actions/loop-disk.ts';
  */
 export class FailingDisk implements AsyncDisposable {
   readonly folder: string;
-  readonly #disk: LoopDisk;
+  #disk: LoopDisk;
 
   private constructor(folder: string, disk: LoopDisk) {
     this.folder = folder;
@@ -53,9 +53,18 @@ export class FailingDisk implements AsyncDisposable {
     await execa('xfs_io', ['-x', '-c', 'shutdown', this.folder]);
   }
 
-  /** What a person does after the last two; nothing may have it open. */
+  /**
+   * What a person does after the last two; nothing may have it open. It is a copy on a device of its own: a mount namespace that some
+   * other process made meanwhile (a container, `ip netns exec`) keeps the mount, and while it does, the old device gives the file
+   * system that has failed again and again.
+   */
   async mountAgain(): Promise<void> {
     await execa('umount', [this.folder]);
+    const failed = this.#disk;
+    this.#disk = await loopDisk(0);
+    await copyFile(failed.file, this.#disk.file);
+    await execa('losetup', ['--set-capacity', this.#disk.device]);
+    await failed[Symbol.asyncDispose]();
     await this.#mount();
   }
 
