@@ -118,7 +118,7 @@ function recordKnock(host: Host, knock: Knock, serial: string, now: Date): Host 
 
 function decideByState(host: Host, policy: OnboardingPolicy, now: Date): OnboardingDecision {
   const isSettled = host.currentState === 'ONBOARDED' && (policy.isStrict || policy.isProvisioned(host));
-  // Not strict: a mismatch that somebody else made does not lock the right machine out.
+  // Not strict: a mismatch that somebody else made does not lock the right machine out, and is gone once that is let in.
   if (isSettled || (policy.isStrict && host.registrationStatus.indicator === 'ERROR')) {
     return refuse(RPC_CODE.FAILED_PRECONDITION, `Node is already HOST_STATE_${host.currentState}`);
   }
@@ -134,6 +134,10 @@ function decideByState(host: Host, policy: OnboardingPolicy, now: Date): Onboard
     const save: Host = {
       ...host,
       currentState: 'ONBOARDED',
+      registrationStatus:
+        host.registrationStatus.indicator === 'ERROR'
+          ? status('Host is Registered', 'IDLE', now)
+          : host.registrationStatus,
       onboardingStatus: status('Onboarded', 'IDLE', now),
       hostStatus: status('', 'UNSPECIFIED', now),
     };

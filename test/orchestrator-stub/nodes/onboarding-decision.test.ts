@@ -192,6 +192,20 @@ describe('better than EMF where nobody relies on it', () => {
     expect(decide(onboarded, {}, { isStrict: false, isProvisioned: true })).toMatchObject({ code: 9 });
   });
 
+  test.each([
+    ['by UUID and serial', both({ registrationStatus: status('mismatch', 'ERROR', now) })],
+    // found by the property below, with seed 137905687
+    ['by UUID alone', { byUuid: host({ serial: null, registrationStatus: status('bad', 'ERROR', now) }) }],
+  ])(
+    'a mismatch that a stranger made neither locks out the right machine nor stays: registered %s',
+    (_how, candidates) => {
+      const decision = decide(candidates, {}, { isStrict: false });
+      expect(decision).toMatchObject({ code: 0, state: 'ONBOARDED', isStreamKept: false });
+      expect(decision.save?.registrationStatus).toEqual(status('Host is Registered', 'IDLE', now));
+      expect(decide(candidates, {}, { isStrict: true })).toMatchObject({ code: 9, state: 'UNSPECIFIED' });
+    },
+  );
+
   test('correcting a registration clears its mismatch', () => {
     const wrong = host({ serial: 'WRONG111', registrationStatus: status('mismatch', 'ERROR', now) });
     const corrected = correctHost(wrong, { serial: 'ABC12345' }, now);
@@ -239,7 +253,10 @@ test('credentials are only ever given to a host that is wanted ONBOARDED and not
         expect(isIn).toBe(decision.code === 0 && !decision.isStreamKept);
         if (!isIn) return;
         expect(decision.host?.desiredState).toBe('ONBOARDED');
-        expect(decision.host?.registrationStatus.indicator).not.toBe('ERROR');
+        expect(decision.save?.registrationStatus.indicator).not.toBe('ERROR');
+        const known = Object.values(candidates).filter((found) => found?.id === decision.host?.id);
+        if (isStrict)
+          expect(known.some((found) => found?.registrationStatus.indicator !== 'ERROR')).toBe(true);
         expect(knock.uuid).toBe(UUID);
       },
     ),
