@@ -144,7 +144,7 @@ describe('NVMe drives that sanitize themselves', () => {
       '3 of 6 disks were not erased',
       'does not support Sanitize',
       'says its sanitize failed',
-      'old data can still be read',
+      'ignores nvme-sanitize: test data written before the erase is still there',
     ])
       expect(error?.error.message).toContain(text);
     for (const { serial } of [nvme.unable, nvme.failing, nvme.lying])
@@ -232,7 +232,7 @@ describe('ATA disks that erase themselves', () => {
       'the firmware froze its security state; suspend and resume, or hot-plug the disk',
       'locked with a password that Kindling does not know',
       'did not carry out its secure erase',
-      'old data can still be read',
+      'ignores ata-secure-erase: test data written before the erase is still there',
     ])
       expect(error?.error.message).toContain(text);
     // None is left with our password; the one with somebody else's keeps that.
