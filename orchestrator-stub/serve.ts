@@ -140,7 +140,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   const user = options.user ?? { name: 'operator', password: openOperatorPassword(stateFolder) };
   credentials.setUser(user.name, user.password, projectId);
   const maxUnknown = () => settings.get().maxUnknownMachines;
-  const nodes = new Nodes({ database, hosts, bus, projectId, now, maxUnknown });
+  const nodes = new Nodes({ database, hosts, bus, projectId, isStrict, now, maxUnknown });
   let ownUrl = '';
   let ownPorts: number[] = [];
   const hasNeighbors = () => (options.hasNeighbors ?? false) || settings.get().neighbours;

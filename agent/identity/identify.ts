@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { whyJunkText, whyJunkUuid } from '../../formats/junk-identity.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Identity, IdentityEvidence } from '../../protocol/identity.ts';
 import { toNodeId } from '../../protocol/ids.ts';
@@ -6,7 +7,6 @@ import type { KernelArguments } from '../../system/kernel-arguments.ts';
 import type { MachineFiles } from '../../system/machine-files.ts';
 import { readBootMac } from './boot-nic.ts';
 import { type FirmwareTells, readFirmwareTells } from './firmware-tells.ts';
-import { whyJunkText, whyJunkUuid } from './junk.ts';
 import { isLocallyAdministered, type PhysicalNic, physicalNics } from './physical-nics.ts';
 import { swapUuid } from './smbios/system-information.ts';
 

@@ -1,4 +1,5 @@
-import { MAC_PATTERN, SERIAL_PATTERN, UUID_PATTERN } from '../../orchestrator-stub/nodes/registration.ts';
+import { MAC_PATTERN, UUID_PATTERN } from '../../orchestrator-stub/nodes/registration.ts';
+import { isSerial, SERIAL_RULE } from '../../orchestrator-stub/nodes/serial.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { type CsvRow, parseCsv } from './csv.ts';
 
@@ -67,8 +68,7 @@ function readRow({ line, fields }: CsvRow, columns: readonly string[]): BulkRow 
   const cell = (name: string) => fields[columns.indexOf(name)] ?? '';
   const errors: string[] = [];
   const [serial, uuid, mac] = [cell('serial'), cell('uuid'), cell('mac')];
-  if (serial && !SERIAL_PATTERN.test(serial))
-    errors.push(`Invalid Serial number "${serial}": 5 to 20 letters and digits`);
+  if (serial && !isSerial(serial)) errors.push(`Invalid Serial number "${serial}": ${SERIAL_RULE}`);
   if (uuid && !UUID_PATTERN.test(uuid))
     errors.push(`Invalid UUID "${uuid}": 32 hexadecimal digits with dashes, 8-4-4-4-12`);
   if (mac && !MAC_PATTERN.test(mac)) errors.push(`Invalid MAC "${mac}": it looks like 52:54:00:12:34:56`);

@@ -7,15 +7,8 @@ import type { Database } from '../store/database.ts';
 import { resourceId } from '../store/identifiers.ts';
 import { type Host, normalizeUuid, swapUuidFields } from './host.ts';
 import type { HostTable } from './host-table.ts';
-import {
-  allowOnboarding,
-  correctHost,
-  NO_SERIAL,
-  newHost,
-  type Registration,
-  registerHost,
-  SERIAL_PATTERN,
-} from './registration.ts';
+import { allowOnboarding, correctHost, newHost, type Registration, registerHost } from './registration.ts';
+import { isSerial, NO_SERIAL } from './serial.ts';
 import { statusLine } from './status-line.ts';
 import { makeRoomForUnknown } from './unknown-machines.ts';
 
@@ -24,6 +17,8 @@ export interface NodesOptions {
   hosts: HostTable;
   bus: EventBus;
   projectId: string;
+  /** Only what EMF takes. */
+  isStrict: boolean;
   now: () => Date;
   /** How many machines nobody registered are remembered. */
   maxUnknown: () => number;
@@ -75,9 +70,9 @@ export class Nodes {
    * gets a record of a stranger, which lets nobody in.
    */
   discover(inventory: Inventory, address: string): Host {
-    const { hosts, now, projectId, database, maxUnknown } = this.#options;
+    const { hosts, now, projectId, database, maxUnknown, isStrict } = this.#options;
     const { identity } = inventory;
-    const serial = identity.serial && SERIAL_PATTERN.test(identity.serial) ? identity.serial : undefined;
+    const serial = identity.serial && isSerial(identity.serial, isStrict) ? identity.serial : undefined;
     return database.transaction(() => {
       const known = this.#match(identity.uuid, serial, identity.bootMac ?? identity.macs[0]);
       if (known?.isRegistered) {
@@ -103,6 +98,7 @@ export class Nodes {
 
   register(registration: Registration): Host {
     const { hosts, now, projectId, database } = this.#options;
+    this.#checkSerial(registration.serial);
     return database.transaction(() => {
       for (const other of this.#holders(registration)) {
         if (other.isRegistered) throw conflict(other);
@@ -118,6 +114,7 @@ export class Nodes {
 
   correct(key: string, change: Parameters<typeof correctHost>[1]): Host {
     const { hosts, now, database } = this.#options;
+    this.#checkSerial(change.serial);
     return database.transaction(() => {
       const host = correctHost(this.find(key), change, now());
       const others = this.#holders({
@@ -168,6 +165,15 @@ export class Nodes {
   tell(host: Host, change: NodeChange): void {
     const instance = this.#options.hosts.instance(host.id);
     this.#options.bus.publish({ type: 'node', nodeId: host.id, change, status: statusLine(host, instance) });
+  }
+
+  /** A strict server takes what EMF takes; the schema lets more pass. */
+  #checkSerial(serial: string | null | undefined): void {
+    if (!serial || isSerial(serial, this.#options.isStrict)) return;
+    throw new KindlingError(
+      'KND_NODE_INVALID',
+      `"${serial}" is no serial number: with --strict it has 5 to 20 letters and digits`,
+    );
   }
 
   #match(uuid: string | undefined, serial: string | undefined, mac: string | undefined): Host | undefined {

@@ -1,6 +1,6 @@
 import { type Host, status } from './host.ts';
 import { findFault, type Knock } from './onboarding-request.ts';
-import { NO_SERIAL } from './registration.ts';
+import { isSerial, NO_SERIAL } from './serial.ts';
 
 /** Codes of google.rpc.Code that travel inside the stream. */
 export const RPC_CODE = {
@@ -48,7 +48,7 @@ export function decideOnboarding(
   if (fault && fault.field !== 'Serialnum') {
     return refuse(RPC_CODE.INVALID_ARGUMENT, fault.message);
   }
-  const serial = fault ? NO_SERIAL : knock.serial;
+  const serial = isSerial(knock.serial, policy.isStrict) ? knock.serial : NO_SERIAL;
   const match = matchHost(serial, find(serial));
   switch (match.kind) {
     case 'contradiction':

@@ -1,4 +1,5 @@
-import { MAC_PATTERN, SERIAL_PATTERN, UUID_PATTERN } from './registration.ts';
+import { MAC_PATTERN, UUID_PATTERN } from './registration.ts';
+import { EMF_SERIAL_PATTERN } from './serial.ts';
 
 /** What a node says about itself when it knocks; the same four facts in both onboarding services. */
 export interface Knock {
@@ -31,7 +32,7 @@ export function findFault(
   const ip = message === 'HwData' ? 'SutIp' : 'HostIp';
   const checks: [KnockFault['field'], string, RegExp][] = [
     ['Uuid', knock.uuid, UUID_PATTERN],
-    ['Serialnum', knock.serial, SERIAL_PATTERN],
+    ['Serialnum', knock.serial, EMF_SERIAL_PATTERN],
     ['MacId', knock.mac, MAC_PATTERN],
     [ip, knock.ip, IPV4_PATTERN],
   ];

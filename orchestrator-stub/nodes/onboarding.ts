@@ -17,7 +17,8 @@ import {
   RPC_CODE,
 } from './onboarding-decision.ts';
 import { findFault, type Knock } from './onboarding-request.ts';
-import { NO_SERIAL, newHost } from './registration.ts';
+import { newHost } from './registration.ts';
+import { isSerial, NO_SERIAL } from './serial.ts';
 
 export interface OnboardingOptions {
   database: Database;
@@ -78,7 +79,7 @@ export class Onboarding {
    */
   createNode(knock: Knock, origin: string): { host: Host; isNew: boolean } {
     const { database, hosts, nodes, now, projectId } = this.#options;
-    const serial = findFault(knock, 'HwData')?.field === 'Serialnum' ? NO_SERIAL : knock.serial;
+    const serial = this.#serialOf(knock);
     const result = database.transaction(() => {
       const existing = hosts.byUuid(normalizeUuid(knock.uuid));
       // What an operator took away nobody else gives back.
@@ -110,6 +111,10 @@ export class Onboarding {
     });
     this.#options.advance(result.host.id);
     return result;
+  }
+
+  #serialOf(knock: Knock): string {
+    return isSerial(knock.serial, this.#options.isStrict) ? knock.serial : NO_SERIAL;
   }
 
   #decide(knock: Knock): OnboardingDecision {
@@ -152,7 +157,8 @@ export class Onboarding {
     const { nodes, hosts, settings } = this.#options;
     const fault = findFault(knock, 'OnboardNodeStreamRequest');
     if (fault && fault.field !== 'Serialnum') return;
-    const { byUuid, bySerial, byMac } = this.#candidates(knock, fault ? NO_SERIAL : knock.serial);
+    const serial = this.#serialOf(knock);
+    const { byUuid, bySerial, byMac } = this.#candidates(knock, serial);
     if (byUuid || bySerial || byMac) return;
     const profile = settings().defaultProfile;
     const known = hosts.byUuid(normalizeUuid(knock.uuid));
@@ -160,7 +166,7 @@ export class Onboarding {
       nodes.register({
         name: known?.name,
         uuid: knock.uuid,
-        ...(fault ? {} : { serial: knock.serial }),
+        ...(serial === NO_SERIAL ? {} : { serial }),
         autoOnboard: true,
         isUninvited: true,
         ...(profile ? { profile } : {}),

@@ -4,10 +4,7 @@ import type { HostId } from '../../protocol/ids.ts';
 import { type Host, normalizeUuid, status } from './host.ts';
 
 export const UUID_PATTERN = /^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/;
-export const SERIAL_PATTERN = /^[A-Za-z0-9]{5,20}$/;
 export const MAC_PATTERN = /^([0-9a-fA-F]{2}([-:])){5}[0-9a-fA-F]{2}$/;
-/** What a serial becomes that does not fit the pattern (docs/background/emf.md#onboarding-stream). */
-export const NO_SERIAL = 'N/A';
 
 /** What an operator says about a machine before it shows up. */
 export interface Registration {

@@ -1,3 +1,4 @@
+import { whyJunkText, whyJunkUuid } from '../../formats/junk-identity.ts';
 import { normalizeMac } from '../../formats/mac-address.ts';
 import type { Path, Report } from './issue.ts';
 import { isMac } from './names.ts';
@@ -36,19 +37,10 @@ function overlay(base: unknown, over: unknown): unknown {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** What firmware says when nobody filled the field in; a machine cannot be told by it. */
-const PLACEHOLDERS = new Set([
-  '',
-  '0',
-  'none',
-  'default string',
-  'not specified',
-  'system serial number',
-  'to be filled by o.e.m.',
-  '00000000-0000-0000-0000-000000000000',
-  'ffffffff-ffff-ffff-ffff-ffffffffffff',
-  '03000200-0400-0500-0006-000700080009',
-]);
+/** Whether many machines have this value, because nobody filled the field in. */
+function isJunk(kind: string, value: string): boolean {
+  return (kind === 'uuid' ? whyJunkUuid(value) : whyJunkText(value)) !== undefined;
+}
 
 /** CFG007: every entry names one machine, and no two the same. */
 export function checkNodes(nodes: readonly NodeEntry[], report: Report): void {
@@ -66,7 +58,7 @@ export function checkNodes(nodes: readonly NodeEntry[], report: Report): void {
       const value = written.trim().toLowerCase();
       if (kind === 'uuid' && !UUID.test(value)) report('CFG007', at, `"${written}" is not a UUID`);
       else if (kind === 'mac' && !isMac(value)) report('CFG007', at, `"${written}" is not a MAC address`);
-      else if (kind !== 'default' && PLACEHOLDERS.has(value)) {
+      else if (kind !== 'default' && isJunk(kind, value)) {
         report('CFG007', at, `"${written}" is a placeholder that many machines have; it names none`);
       }
       const identity = `${kind}:${kind === 'mac' ? normalizeMac(value) : value}`;

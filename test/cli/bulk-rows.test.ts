@@ -73,7 +73,9 @@ test('the example of --example is a file without faults', () => {
 
 test('a fault names the value and the rule', () => {
   const [row] = readBulkFile('Serial\nSN 05!\n').rows;
-  expect(row?.errors).toEqual(['Invalid Serial number "SN 05!": 5 to 20 letters and digits']);
+  expect(row?.errors).toEqual([
+    'Invalid Serial number "SN 05!": up to 64 letters, digits, spaces, dots, dashes, slashes and underscores',
+  ]);
   expect(() => readBulkFile('Serial;Name;MAC\n')).toThrow(
     expect.objectContaining({
       hint: expect.stringContaining('Separate columns by commas; known are Serial'),

@@ -94,3 +94,17 @@ test('the state folder and what is in it belong to the owner only', async () => 
   expect((await stat(folder)).mode & 0o077).toBe(0);
   expect((await stat(join(folder, 'site-ca.key'))).mode & 0o077).toBe(0);
 });
+
+test('a serial with dashes, slashes and spaces, as firmware has it, registers a machine and finds it', async () => {
+  const serial = 'CN-7016/23 4.1';
+  const json = { ...inventory, identity: { ...inventory.identity, serial } };
+  const { nodeId } = (await call('/api/v1/discovery', { method: 'POST', json })).body;
+  const registered = await call('/api/v1/nodes', { method: 'POST', json: { serial, name: 'till-8' } });
+  expect(registered.body).toMatchObject({ id: nodeId, serial });
+  const shown = await call(`/api/v1/nodes/${encodeURIComponent(serial)}`);
+  expect(shown.body).toMatchObject({ id: nodeId, name: 'till-8' });
+
+  const hostile = await call('/api/v1/nodes', { method: 'POST', json: { serial: 'a: {{.x}}' } });
+  expect(hostile.status).toBe(400);
+  expect(JSON.stringify(hostile.body)).toContain('up to 64 letters');
+});

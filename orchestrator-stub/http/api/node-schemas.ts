@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { MAC_PATTERN, SERIAL_PATTERN, UUID_PATTERN } from '../../nodes/registration.ts';
+import { MAC_PATTERN, UUID_PATTERN } from '../../nodes/registration.ts';
+import { isSerial, SERIAL_RULE } from '../../nodes/serial.ts';
 
 const uuid = z.string().regex(UUID_PATTERN, 'must be a UUID');
-const serial = z.string().regex(SERIAL_PATTERN, 'must be 5 to 20 letters and digits');
+const serial = z.string().refine((text) => isSerial(text), { error: `must be ${SERIAL_RULE}` });
 const mac = z.string().regex(MAC_PATTERN, 'must be a MAC address like 52:54:00:12:34:56');
 const name = z.string().min(1).max(120);
 const metadata = z.record(z.string().min(1).max(200), z.string().max(1000));

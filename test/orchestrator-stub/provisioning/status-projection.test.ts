@@ -46,7 +46,15 @@ beforeEach(() => {
   const bus = new EventBus(database);
   events = [];
   bus.subscribe(({ event }) => events.push(event));
-  const nodes = new Nodes({ database, hosts, bus, projectId: 'p', now, maxUnknown: () => 10 });
+  const nodes = new Nodes({
+    database,
+    hosts,
+    bus,
+    projectId: 'p',
+    isStrict: false,
+    now,
+    maxUnknown: () => 10,
+  });
   workflows = new Workflows({
     database,
     table: new WorkflowTable(database),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { whyJunkText, whyJunkUuid } from '../../../agent/identity/junk.ts';
-import fc from '../../seeds/fast-check.ts';
+import { whyJunkText, whyJunkUuid } from '../../formats/junk-identity.ts';
+import fc from '../seeds/fast-check.ts';
 
 test.each([
   '',
