@@ -9,7 +9,7 @@ const GROWTH = 1.5;
 export interface RetryPolicy {
   /** Default true. */
   isEnabled?: boolean;
-  /** How long to go on trying since the last good byte. Default 10 minutes. */
+  /** How long to go on trying since the first failure after the last good byte. Default 10 minutes. */
   windowMs?: number;
 }
 
@@ -21,10 +21,15 @@ export interface RetryWindowOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Decides after each failure whether to ask again, and waits: longer each time, until something has come. */
+/**
+ * Decides after each failure whether to ask again, and waits: longer each time, until something has come. The window begins with the
+ * first failure and not with the last byte: a stall, or a busy machine, may take longer than the window to become a failure, and would
+ * be asked about never again.
+ */
 export class RetryWindow {
   readonly #options: RetryWindowOptions;
   #since = performance.now();
+  #failingSince: number | undefined;
   #failures = 0;
   #pauseMs = FIRST_PAUSE_MS;
 
@@ -37,9 +42,10 @@ export class RetryWindow {
     return this.#since;
   }
 
-  /** Something came: the window begins again. */
+  /** Something came: the next failure begins a new window. */
   progressed(): void {
     this.#since = performance.now();
+    this.#failingSince = undefined;
     this.#pauseMs = FIRST_PAUSE_MS;
     if (this.#options.policy.isEnabled !== false) this.#failures = 0;
   }
@@ -47,11 +53,13 @@ export class RetryWindow {
   /** Counts a failure. May the next source be asked, or this one again? `isFinal`: asking again would not change it. */
   mayAskAgain(isFinal = false): boolean {
     const { policy, sources = 1 } = this.#options;
+    const now = performance.now();
+    this.#failingSince ??= now;
     this.#failures += 1;
     if (this.#failures < sources) return true;
     if (isFinal || policy.isEnabled === false) return false;
     // a pause that ends behind the window would be for nothing
-    return performance.now() - this.#since + this.#pauseMs <= (policy.windowMs ?? DEFAULT_WINDOW_MS);
+    return now - this.#failingSince + this.#pauseMs <= (policy.windowMs ?? DEFAULT_WINDOW_MS);
   }
 
   /** Waits when all sources have failed; another one is asked at once. Ends with the signal's reason when it is aborted. */

@@ -30,7 +30,7 @@ export const IMAGE_PARAMETERS = {
     default: 10,
     min: 0,
     max: 10_000,
-    description: 'How long to go on trying since the last good byte',
+    description: 'How long to go on trying since the first failure after the last good byte',
   },
   PROGRESS_INTERVAL_SECONDS: {
     type: 'integer',

@@ -30,16 +30,30 @@ describe('after a failure', () => {
 
   test('the coming pause counts: one that ends behind the window is not begun', () => {
     const window = new RetryWindow({ policy: { windowMs: 10_000 } });
+    window.mayAskAgain();
     vi.advanceTimersByTime(9600);
     expect(window.mayAskAgain()).toBe(false);
   });
 
+  test('a failure that took longer than the window to be noticed is asked about once more', () => {
+    const window = new RetryWindow({ policy: { windowMs: 10_000 } });
+    vi.advanceTimersByTime(60_000);
+    expect(window.mayAskAgain()).toBe(true);
+    window.progressed();
+    vi.advanceTimersByTime(60_000);
+    expect(window.mayAskAgain()).toBe(true);
+  });
+
   test('the window begins again when something has come', () => {
     const window = new RetryWindow({ policy: { windowMs: 10_000 } });
+    window.mayAskAgain();
     vi.advanceTimersByTime(9000);
     window.progressed();
+    expect(window.mayAskAgain()).toBe(true);
     vi.advanceTimersByTime(9000);
     expect(window.mayAskAgain()).toBe(true);
+    vi.advanceTimersByTime(1000);
+    expect(window.mayAskAgain()).toBe(false);
   });
 
   test('every source is asked once, whatever the policy says', () => {

@@ -84,7 +84,11 @@ describe.concurrent.each(FORMATS)('a %s image', (format) => {
   });
 
   test('goes on where the connection broke, by Range', async () => {
-    const { result, disk, path } = await write({ bytes: file, fault: { kind: 'cut', at: half, times: 1 } });
+    const { result, disk, path, error } = await write({
+      bytes: file,
+      fault: { kind: 'cut', at: half, times: 1 },
+    });
+    expect(error).toBeUndefined();
     expect(disk.equals(rawOf(format))).toBe(true);
     expect(result?.resumes).toBe(1);
     const continued = server.requests.filter(
@@ -95,11 +99,12 @@ describe.concurrent.each(FORMATS)('a %s image', (format) => {
 
   test('starts the download again where the server has no ranges', async () => {
     if (format === 'qcow2') return; // has a test of its own: it needs ranges
-    const { result, disk } = await write({
+    const { result, disk, error } = await write({
       bytes: file,
       hasRanges: false,
       fault: { kind: 'cut', at: half, times: 1 },
     });
+    expect(error).toBeUndefined();
     expect(disk.equals(rawOf(format))).toBe(true);
     expect(result?.resumes).toBe(1);
   });
@@ -431,6 +436,26 @@ test('progress never goes back, has its figures, and ends with 100 after the rea
   expect(percents.at(-1)).toBe(100);
   expect(seen.map(({ phase }) => phase)).toContain('syncing');
   expect(seen.at(-1)).toMatchObject({ phase: 'done', bytesFetched: bytes.length, bytesRaw: 160 * MIB });
+});
+
+test('a stall that takes longer than the retry window to be noticed is asked about once more', async () => {
+  let visits = 0;
+  const { result, error, disk } = await write(
+    {
+      bytes: RAW,
+      handle: (_, response) => {
+        visits += 1;
+        if (visits > 1) return false;
+        response.writeHead(200, { 'accept-ranges': 'bytes', 'content-length': RAW.length });
+        response.write(RAW.subarray(0, MIB));
+        return true;
+      },
+    },
+    { retry: { windowMs: 900 }, transport: { stallTimeoutMs: 2000 } },
+  );
+  expect(error).toBeUndefined();
+  expect(result?.resumes).toBe(1);
+  expect(disk.equals(RAW)).toBe(true);
 });
 
 describe('a target larger than the image', () => {
