@@ -1,4 +1,10 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+
+const allowNoLogin = new Option('--allow-no-login', 'a machine that nobody can log in to is meant');
+const allowShortPassword = new Option(
+  '--allow-short-password',
+  'passwords of less than 8 characters are meant',
+);
 
 /** `kindling standalone`: one validated file → cloud-init → USB stick. The work is done in `standalone/`. */
 export function defineStandalone(command: Command): void {
@@ -6,6 +12,9 @@ export function defineStandalone(command: Command): void {
     .command('validate <config>')
     .description('check a config file; prints every error with its place and ends with 2 if there is one')
     .option('--strict', 'warnings are errors')
+    .addOption(allowNoLogin)
+    .addOption(allowShortPassword)
+    .option('--no-files', 'do not look for the image and the artifacts')
     .option('--json', 'print the findings as JSON')
     .option('--k3s-version <version>', 'the K3s version in the image')
     .action(async (file, options) =>
@@ -25,6 +34,8 @@ export function defineStandalone(command: Command): void {
     .command('render <config>')
     .description('print the cloud-init that a machine gets')
     .option('--strict', 'warnings are errors')
+    .addOption(allowNoLogin)
+    .addOption(allowShortPassword)
     .option('--node <identity>', 'the machine of `nodes` with this serial, UUID or MAC')
     .option('--part <part>', 'user-data, meta-data or network-config', 'user-data')
     .option('-o, --out <folder>', 'write all parts into this folder: a NoCloud seed')
@@ -39,6 +50,8 @@ export function defineStandalone(command: Command): void {
     .command('usb <config> <target>')
     .description('write an installer stick: to a USB device, or to an image file')
     .option('--strict', 'warnings are errors')
+    .addOption(allowNoLogin)
+    .addOption(allowShortPassword)
     .option('--key <file>', 'Ed25519 private key (PEM) to sign with; a new one for this stick if left out')
     .option(
       '--secure-boot-key <file>',

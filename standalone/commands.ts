@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import { KindlingError } from '../protocol/error.ts';
 import { renderReference } from './bootstrap/reference-cloud-init.ts';
@@ -9,28 +9,33 @@ import { hashPasswords } from './cloud-init/hash-passwords.ts';
 import { type RenderedMachine, renderMachine } from './cloud-init/render-machine.ts';
 import { formatIssue } from './config/issue.ts';
 import { isTree } from './config/normalize.ts';
+import type { LookUp } from './config/rules/disk-and-image.ts';
 import { k3sSpec } from './config/rules/k3s-spec.ts';
+import type { LoginPolicy } from './config/rules/users.ts';
 import type { Config } from './config/schema.ts';
 import { type Validation, type ValidationOptions, validateConfig } from './config/validate.ts';
 import { type Migration, migrateHybrid } from './migrate/migrate-hybrid.ts';
 import { migrateTemplate } from './migrate/migrate-template.ts';
 
-export interface ValidateOptions {
+export interface ValidateOptions extends LoginPolicy {
   strict?: boolean;
+  /** False with --no-files. */
+  files?: boolean;
   json?: boolean;
   k3sVersion?: string;
 }
 
 /** Prints every finding; ends with exit code 2 if one is an error. */
 export function validateCommand(file: string, options: ValidateOptions): void {
-  const validation = validateConfig(readText(file), options);
+  const lookUp = options.files === false ? undefined : lookUpBeside(file);
+  const validation = validateConfig(readText(file), { ...options, lookUp });
   if (options.json) console.log(JSON.stringify(validation.issues, undefined, 2));
   else for (const issue of validation.issues) console.log(formatIssue(file, issue));
   refuseInvalid(file, validation);
   if (!options.json) console.log(`${file}: valid${countedWarnings(validation)}`);
 }
 
-export interface RenderOptions {
+export interface RenderOptions extends LoginPolicy {
   strict?: boolean;
   parity?: boolean;
   endpoint?: string;
@@ -44,7 +49,7 @@ export interface RenderOptions {
 /** Prints the cloud-init that a machine gets, or writes all its parts into a folder: a NoCloud seed. */
 export async function renderCommand(file: string, options: RenderOptions): Promise<void> {
   const withJinja = options.parity ?? false;
-  const validation = readValidConfig(file, { strict: options.strict ?? false, withJinja });
+  const validation = readValidConfig(file, { ...options, withJinja });
   const config = chooseMachine(validation, options.node);
   if (options.parity) {
     process.stdout.write(await renderParity(config, options));
@@ -137,6 +142,14 @@ export function readValidConfig(file: string, options: ValidationOptions): Valid
   for (const issue of validation.issues) console.error(formatIssue(file, issue));
   refuseInvalid(file, validation);
   return validation;
+}
+
+/** Looks for files relative to the config file. */
+export function lookUpBeside(configFile: string): LookUp {
+  return (path) => {
+    const stats = statSync(resolve(dirname(configFile), path), { throwIfNoEntry: false });
+    return stats?.isFile() ? 'file' : stats?.isDirectory() ? 'folder' : undefined;
+  };
 }
 
 /** Throws the one error that makes the exit code; the findings were printed before it. */

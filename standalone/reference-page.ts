@@ -41,7 +41,7 @@ version: 1.0
 operatingSystem:
   users:
     - username: edge
-      password: c2VjcmV0        # base64, or a crypt(3) hash
+      password: c2VjcmV0c2VjcmV0 # base64, or a crypt(3) hash
 image:
   file: debian.raw.zst
 \`\`\`

@@ -13,7 +13,8 @@ export type Password =
 export function readPassword(written: string): Password {
   if (HASHES.some((pattern) => pattern.test(written))) return { kind: 'hash', hash: written };
   const bad = (reason: string): Password => ({ kind: 'bad', reason });
-  const wanted = 'must be base64 or a crypt(3) hash ($6$…, $y$…, $2b$…)';
+  const wanted =
+    'must be base64 or a crypt(3) hash ($6$…, $y$…, $2b$…); “openssl passwd -6” asks for a password and prints its hash';
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(written) || written.length % 4 !== 0) return bad(wanted);
   let text: string;
   try {

@@ -31,7 +31,11 @@ export const RULES = {
     severity: 'error',
     meaning: 'A password is base64 of one line of UTF-8 text, or a crypt(3) hash.',
   },
-  OS103: { severity: 'warning', meaning: 'Somebody can log in: a user has a password or an SSH key.' },
+  OS103: {
+    severity: 'error',
+    meaning:
+      'Somebody can log in: a user has a password or an SSH key. `--allow-no-login` is for machines that nobody enters.',
+  },
   OS104: { severity: 'error', meaning: 'Proxies are http(s) URLs; a password in one is warned about.' },
   OS105: { severity: 'warning', meaning: 'noProxy holds hosts, and the addresses of the cluster itself.' },
   OS106: { severity: 'error', meaning: 'SSH keys are public keys whose inside agrees with their type.' },
@@ -46,6 +50,11 @@ export const RULES = {
   OS112: { severity: 'error', meaning: 'Host name and time zone are well-formed.' },
   OS113: { severity: 'warning', meaning: 'A kubernetes section is used only where hostType is kubernetes.' },
   OS114: { severity: 'notice', meaning: 'A volume group is of use only if the image has LVM’s tools.' },
+  OS115: {
+    severity: 'error',
+    meaning:
+      'A password that is not a hash has at least 8 characters. `--allow-short-password` lets a shorter one pass.',
+  },
 
   K8S201: { severity: 'error', meaning: '`kind` is KThreesControlPlaneTemplate.' },
   K8S202: { severity: 'error', meaning: '`apiVersion` is controlplane.cluster.x-k8s.io/v1beta2.' },
@@ -142,6 +151,7 @@ export const RULES = {
     meaning:
       'The recovery key of a disk that is encrypted from a stick is written to the stick (recovery-keys/): it belongs into safe hands.',
   },
+  IMG504: { severity: 'error', meaning: 'The image file and the folder of artifacts are there.' },
 } as const satisfies Record<string, Rule>;
 
 export type RuleCode = keyof typeof RULES;

@@ -26,3 +26,15 @@ export function childSchema(schema: unknown, segment: string | number): unknown 
 export function schemaAt(root: unknown, path: Path): unknown {
   return path.reduce<unknown>((schema, segment) => childSchema(schema, segment), root);
 }
+
+/** Every map of the schema with its keys, from the top down; the index of a list item is 0. Entries of `nodes` repeat the file and are left out. */
+export function sectionsOf(root: unknown, path: Path = []): { path: Path; keys: string[] }[] {
+  const inner = bare(root);
+  if (inner instanceof z.ZodArray) return sectionsOf(inner.element, [...path, 0]);
+  if (inner instanceof z.ZodUnion) return inner.options.flatMap((option) => sectionsOf(option, path));
+  const keys = keysOf(inner);
+  const below = keys
+    .filter((key) => path.length > 0 || key !== 'nodes')
+    .flatMap((key) => sectionsOf(childSchema(inner, key), [...path, key]));
+  return keys.length === 0 ? [] : [{ path, keys }, ...below];
+}

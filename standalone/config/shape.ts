@@ -4,6 +4,7 @@ import { isTree } from './normalize.ts';
 import type { RuleCode } from './rule-table.ts';
 import { type Config, configSchema } from './schema.ts';
 import { keysOf, schemaAt } from './schema-walk.ts';
+import { whereItBelongs } from './where-it-belongs.ts';
 
 /**
  * Checks keys and types, reports each fault, and gives back the value without the faulty parts. What is left has the
@@ -23,7 +24,8 @@ export function checkShape(value: unknown, report: Report): Config {
       for (const key of issue.keys) {
         const code = isKubernetes(path) ? 'K8S204' : 'CFG002';
         const kind = isKubernetes(path) ? 'field' : 'key';
-        report(code, [...path, key], `unknown ${kind} "${key}"${didYouMean(key, known)}`);
+        const meant = didYouMean(key, known) || whereItBelongs(key, path);
+        report(code, [...path, key], `unknown ${kind} "${key}"${meant}`);
         remove(value, [...path, key]);
       }
     } else {

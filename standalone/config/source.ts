@@ -10,6 +10,7 @@ import {
   parseAllDocuments,
 } from 'yaml';
 import type { Finding, Path, PathSegment } from './issue.ts';
+import { explainYamlFault } from './yaml-fault.ts';
 
 /** A config file as text, as a value, and the way back from a value to its line and column. */
 export interface Source {
@@ -32,7 +33,7 @@ export interface Position {
 const OLD_FORMAT_LINE = /^[A-Za-z_]+=/;
 const NEW_FORMAT_LINE = /^(version|operatingSystem|kubernetes)\s*:/m;
 
-/** Reads a config file; what YAML itself objects to becomes findings, and the rest is still read. */
+/** Reads a config file; a text that is not YAML has that one finding and no value. */
 export function readSource(text: string): Source {
   const oldLine = text.split('\n').findIndex((line) => OLD_FORMAT_LINE.test(line));
   if (oldLine >= 0 && !NEW_FORMAT_LINE.test(text)) return oldFormat(oldLine + 1);
@@ -60,9 +61,16 @@ export function readSource(text: string): Source {
     return empty([{ code: 'CFG001', message: 'not valid YAML: the file is empty', line: 1, column: 1 }]);
   }
   const [document, second] = documents;
-  for (const error of document.errors) {
-    const message = `not valid YAML: ${error.message.replace(/\s+/g, ' ')}`;
-    textFindings.push({ code: 'CFG001', message, ...positionOf(error.pos[0]) });
+  for (const { code, message, pos } of document.errors) {
+    const explained = explainYamlFault(repaired, { code, message, ...positionOf(pos[0]) });
+    const finding = {
+      ...explained,
+      code: 'CFG001',
+      message: `not valid YAML: ${explained.message}`,
+    } as const;
+    // Whatever else the parser or the rules would say about a text that does not parse is a consequence of this.
+    if (code !== 'DUPLICATE_KEY') return empty([finding]);
+    textFindings.push(finding);
   }
   if (second !== undefined) {
     const message = 'not valid YAML: more than one document in the file';
@@ -70,7 +78,6 @@ export function readSource(text: string): Source {
   }
   return {
     value: toValue(document, textFindings),
-
     textFindings,
     locate: (path) => positionOf(placeOf(document, path).offset),
     has: (path) => placeOf(document, path).depth === path.length,

@@ -4,7 +4,7 @@ import { checkNodes, type EffectiveConfig, effectiveConfigs } from './nodes.ts';
 import { normalize } from './normalize.ts';
 import type { Severity } from './rule-table.ts';
 import { RULES } from './rule-table.ts';
-import { checkDiskAndImage } from './rules/disk-and-image.ts';
+import { checkDiskAndImage, checkFilesOfImage, type LookUp } from './rules/disk-and-image.ts';
 import { checkClusterAddresses } from './rules/k3s-addresses.ts';
 import { checkArguments } from './rules/k3s-arguments.ts';
 import { checkFiles } from './rules/k3s-files.ts';
@@ -12,18 +12,20 @@ import { checkTemplate } from './rules/k3s-template.ts';
 import { checkAddressesAcrossNodes, checkNetwork } from './rules/network.ts';
 import { checkProxy } from './rules/proxy.ts';
 import { checkSystem } from './rules/system.ts';
-import { checkUsers } from './rules/users.ts';
+import { checkUsers, type LoginPolicy } from './rules/users.ts';
 import type { Config } from './schema.ts';
 import { checkShape } from './shape.ts';
 import { readSource, type Source } from './source.ts';
 
-export interface ValidationOptions {
+export interface ValidationOptions extends LoginPolicy {
   /** Warnings count as errors. */
   strict?: boolean;
   /** The K3s version in the image; `image.k3sVersion` of the file if left out. */
   k3sVersion?: string | undefined;
   /** The output will carry the reference's Jinja header. */
   withJinja?: boolean;
+  /** Looks for the files that the config names; without it nobody looks. */
+  lookUp?: LookUp | undefined;
 }
 
 export interface Validation {
@@ -51,11 +53,12 @@ export function validateConfig(text: string, options: ValidationOptions = {}): V
   const reported = machines.map((machine) => ({ ...machine, report: issues.reporter(machine.entry) }));
   for (const { config: effective, entry, report: reportFor } of reported) {
     const spansLines = (path: Path) => source.spansLines(placed(source, entry, path));
-    checkUsers(effective, reportFor);
+    checkUsers(effective, reportFor, options);
     checkProxy(effective, reportFor);
     checkSystem(effective, reportFor);
     checkNetwork(effective, reportFor);
     checkDiskAndImage(effective, reportFor);
+    if (options.lookUp) checkFilesOfImage(effective, options.lookUp, reportFor);
     checkTemplate(effective, options.k3sVersion ?? effective.image?.k3sVersion, reportFor);
     checkFiles(effective, options.withJinja ?? false, reportFor);
     checkArguments(effective, spansLines, reportFor);

@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { KindlingError } from '../../protocol/error.ts';
 import { step } from '../../system/step.ts';
-import { readValidConfig } from '../commands.ts';
+import { lookUpBeside, readValidConfig } from '../commands.ts';
+import type { LoginPolicy } from '../config/rules/users.ts';
 import { collectBootFiles } from './boot-files.ts';
 import { buildStick } from './build-stick.ts';
 
-export interface UsbOptions {
+export interface UsbOptions extends LoginPolicy {
   strict?: boolean;
   key?: string;
   kernelArguments?: string;
@@ -15,7 +16,12 @@ export interface UsbOptions {
 
 /** `kindling standalone usb`: a stick, or an image file of one, from a valid config. */
 export async function usbCommand(configFile: string, target: string, options: UsbOptions): Promise<void> {
-  const validation = readValidConfig(configFile, { strict: options.strict ?? false });
+  const validation = readValidConfig(configFile, {
+    strict: options.strict ?? false,
+    allowNoLogin: options.allowNoLogin ?? false,
+    allowShortPassword: options.allowShortPassword ?? false,
+    lookUp: lookUpBeside(configFile),
+  });
   const summary = await step(`stick ${target}`, async (say) =>
     buildStick({
       validation,

@@ -1,6 +1,19 @@
 import type { Report } from '../issue.ts';
 import type { Config } from '../schema.ts';
 
+/** What stands at a path that the config names, relative to the config file. */
+export type LookUp = (path: string) => 'file' | 'folder' | undefined;
+
+/** IMG504: what `image` names is there. */
+export function checkFilesOfImage({ image }: Config, lookUp: LookUp, report: Report): void {
+  if (image?.file !== undefined && lookUp(image.file) !== 'file') {
+    report('IMG504', ['image', 'file'], `there is no file ${image.file} beside the config file`);
+  }
+  if (image?.artifacts !== undefined && lookUp(image.artifacts) !== 'folder') {
+    report('IMG504', ['image', 'artifacts'], `there is no folder ${image.artifacts} beside the config file`);
+  }
+}
+
 /** DISK402, IMG501–IMG503: what can be said about disk and image before a machine is there. */
 export function checkDiskAndImage(config: Config, report: Report): void {
   const { disk, image, install } = config;

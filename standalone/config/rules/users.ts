@@ -4,8 +4,16 @@ import type { Config } from '../schema.ts';
 
 const USERNAME = /^[a-z_][a-z0-9_-]{0,31}$/;
 
-/** OS101–OS103, OS106: who can log in. */
-export function checkUsers(config: Config, report: Report): void {
+/** What a person asked to let pass. */
+export interface LoginPolicy {
+  allowNoLogin?: boolean;
+  allowShortPassword?: boolean;
+}
+
+const SHORTEST_PASSWORD = 8;
+
+/** OS101–OS103, OS106, OS115: who can log in. */
+export function checkUsers(config: Config, report: Report, policy: LoginPolicy = {}): void {
   const os = config.operatingSystem;
   const at: Path = ['operatingSystem'];
   if (os === undefined) {
@@ -31,6 +39,10 @@ export function checkUsers(config: Config, report: Report): void {
     if (user.password !== undefined) {
       const password = readPassword(user.password);
       if (password.kind === 'bad') report('OS102', [...path, 'password'], password.reason);
+      if (password.kind === 'clear' && [...password.text].length < SHORTEST_PASSWORD) {
+        const message = `the password has fewer than ${SHORTEST_PASSWORD} characters (--allow-short-password lets it pass)`;
+        report('OS115', [...path, 'password'], message, policy.allowShortPassword ? 'notice' : undefined);
+      }
     }
     user.sshKeys?.forEach((key, number) => {
       checkSshKey(key, [...path, 'sshKeys', number], report);
@@ -40,7 +52,10 @@ export function checkUsers(config: Config, report: Report): void {
   const canLogIn =
     (os.sshKey ?? '') !== '' ||
     os.users?.some(({ password, sshKeys }) => password !== undefined || (sshKeys?.length ?? 0) > 0);
-  if (!canLogIn) report('OS103', [...at, 'users'], 'no way to log in: no user has a password or an SSH key');
+  if (!canLogIn) {
+    const message = 'no way to log in: no user has a password or an SSH key (--allow-no-login lets it pass)';
+    report('OS103', [...at, 'users'], message, policy.allowNoLogin ? 'notice' : undefined);
+  }
 }
 
 const KEY_TYPES = [

@@ -13,7 +13,9 @@ export type Draft = any;
 export function validConfig(): Draft {
   return {
     version: '1.0',
-    operatingSystem: { users: [{ username: 'edge', password: Buffer.from('secret').toString('base64') }] },
+    operatingSystem: {
+      users: [{ username: 'edge', password: Buffer.from('secret words').toString('base64') }],
+    },
   };
 }
 

@@ -53,8 +53,8 @@ const CASES: Case[] = [
     code: 'CFG001',
     good: [validConfig()],
     bad: [
-      ['version: 1.0\noperatingSystem:\n\tusers: []\n', '', /Tabs are not allowed/],
-      ['version: 1.0\nversion: 1.0\n', '', /Map keys must be unique/],
+      ['version: 1.0\noperatingSystem:\n\tusers: []\n', '', /indented by a tab/],
+      ['version: 1.0\nversion: 1.0\n', '', /“version” is there twice/],
       ['version: 1.0\n---\nversion: 1.0\n', '', /more than one document/],
       ['version: [1.0\n', '', /not valid YAML/],
       ['', '', /empty/],
@@ -145,7 +145,6 @@ const CASES: Case[] = [
   },
   {
     code: 'OS103',
-    severity: 'warning',
     good: [
       validConfig(),
       os({ users: [{ username: 'a' }], sshKey: SSH_KEY }),
@@ -308,6 +307,11 @@ const CASES: Case[] = [
     severity: 'notice',
     good: [os({ lvmSizeGiB: 0 }), { ...os({ lvmSizeGiB: 20 }), image: { profile: 'emt' } }],
     bad: [[os({ lvmSizeGiB: 20 }), 'operatingSystem.lvmSizeGiB', /must have lvm2/]],
+  },
+  {
+    code: 'OS115',
+    good: [password(base64('12345678')), password(HASH)],
+    bad: [[password(base64('1234567')), 'operatingSystem.users[0].password', /fewer than 8/]],
   },
   {
     code: 'K8S201',
@@ -911,6 +915,16 @@ const CASES: Case[] = [
     severity: 'warning',
     good: [image({ profile: 'emt', protection: 'verity' })],
     bad: [[image({ profile: 'emt', protection: 'encryption' }), 'image.protection', /written to the stick/]],
+  },
+  {
+    code: 'IMG504',
+    options: { lookUp: (path) => (({ 'a.raw': 'file', parts: 'folder' }) as const)[path] },
+    good: [image({ file: 'a.raw', artifacts: 'parts' }), image({ url: 'http://b/c' })],
+    bad: [
+      [image({ file: 'b.raw' }), 'image.file', /no file b.raw beside/],
+      [image({ file: 'parts' }), 'image.file', /no file parts/],
+      [image({ file: 'a.raw', artifacts: 'a.raw' }), 'image.artifacts', /no folder a.raw/],
+    ],
   },
 ];
 

@@ -25,7 +25,7 @@ describe('a config file', () => {
     const lines = validateConfig(text).issues.map((issue) => formatIssue('c.yaml', issue));
     expect(lines).toEqual([
       'c.yaml:1:10: error CFG003 version: version must be 1.0',
-      'c.yaml:3:3: warning OS103 operatingSystem.users: no way to log in: no user has a password or an SSH key',
+      'c.yaml:3:3: error OS103 operatingSystem.users: no way to log in: no user has a password or an SSH key (--allow-no-login lets it pass)',
       expect.stringContaining(
         'c.yaml:4:17: error OS101 operatingSystem.users[0].username: "Root" is not a user name',
       ),
@@ -36,9 +36,22 @@ describe('a config file', () => {
   });
 
   test('with only warnings is valid, and invalid with --strict', () => {
-    const text = stringify({ version: '1.0', operatingSystem: { users: [{ username: 'a' }] } });
+    const text = stringify({ ...validConfig(), image: { profile: 'emt', protection: 'encryption' } });
     expect(validateConfig(text).isValid).toBe(true);
     expect(validateConfig(text, { strict: true }).isValid).toBe(false);
+  });
+
+  test('without a way to log in, or with a short password, is invalid unless it was asked for', () => {
+    const users = [{ username: 'a' }];
+    const locked = stringify({ version: '1.0', operatingSystem: { users } });
+    expect(validateConfig(locked).isValid).toBe(false);
+    expect(validateConfig(locked, { allowNoLogin: true, strict: true }).isValid).toBe(true);
+    const short = stringify({
+      version: '1.0',
+      operatingSystem: { users: [{ username: 'a', password: 'c2VjcmV0' }] },
+    });
+    expect(validateConfig(short).isValid).toBe(false);
+    expect(validateConfig(short, { allowShortPassword: true, strict: true }).isValid).toBe(true);
   });
 
   test('a notice never makes it invalid', () => {

@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const CONFIG = `version: 1.0
 operatingSystem:
-  users: [{username: edge, password: c2VjcmV0}]
+  users: [{username: edge, password: c2VjcmV0c2VjcmV0}]
 image: {file: disk.raw, artifacts: artifacts}
 nodes: [{match: {serial: A1}, operatingSystem: {hostname: node-a}}]
 `;

@@ -20,7 +20,7 @@ let stick = '';
 
 const CONFIG = `version: 1.0
 operatingSystem:
-  users: [{username: edge, password: c2VjcmV0}]
+  users: [{username: edge, password: c2VjcmV0c2VjcmV0}]
   sshKey: ${SSH_KEY}
   timezone: Europe/Berlin
   writeFiles:
