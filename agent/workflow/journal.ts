@@ -79,7 +79,8 @@ export class Journal {
   }
 
   #append(line: Line): void {
-    appendFileSync(this.#path, `${JSON.stringify(line)}\n`, { mode: 0o600 });
+    // The line before may be cut off (RAM was full, the agent was killed): this one must not become the end of it.
+    appendFileSync(this.#path, `\n${JSON.stringify(line)}\n`, { mode: 0o600 });
     this.#apply(line);
   }
 
@@ -133,7 +134,7 @@ function readLines(path: string): Line[] {
     try {
       return [JSON.parse(line) as Line];
     } catch {
-      return []; // the last line may be cut off
+      return []; // empty, or cut off: see #append
     }
   });
 }

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -50,6 +50,43 @@ describe('the journal', () => {
     new Journal(path).started(work);
     appendFileSync(path, 'garbage\n{"event":"finished","key":"[');
     expect(new Journal(path).find(work)).toEqual({ attempt: 1, isReported: false });
+  });
+
+  it('cut off at any byte knows all that was noted before, and all that is noted from then on', () => {
+    const other = { ...work, actionId: 'other' };
+    const steps: ((journal: Journal) => unknown)[] = [
+      (journal) => journal.started(work),
+      (journal) => journal.finished(work, { ...outcome, message: 'wrote «it»\n{}' }),
+      (journal) => journal.reported(work),
+      (journal) => journal.started(other),
+      (journal) => journal.finished(other, { ...outcome, afterwards: other, handOver: { kind: 'reboot' } }),
+      (journal) => journal.reported(other),
+      (journal) => journal.begun(other),
+    ];
+    const known = (journal: Journal) => [
+      journal.find(work),
+      journal.find(other),
+      journal.pendingHandOver(),
+      journal.pendingWork(),
+    ];
+    const journal = new Journal(path);
+    const noted = [{ length: 0, knows: known(journal) }];
+    for (const step of steps) {
+      step(journal);
+      noted.push({ length: statSync(path).size, knows: known(new Journal(path)) });
+    }
+    const whole = readFileSync(path);
+    for (let length = 0; length <= whole.length; length += 1) {
+      writeFileSync(path, whole.subarray(0, length));
+      const last = noted.findLastIndex((each) => each.length <= length);
+      // a line of which only the end of line is missing counts too
+      const knows = [noted[last]?.knows, noted[last + 1]?.knows];
+      const cut = new Journal(path);
+      expect(knows, `cut off after ${length} bytes`).toContainEqual(known(cut));
+      const rest = steps.slice(last);
+      for (const step of rest) step(cut);
+      expect(known(new Journal(path)), `cut off after ${length} bytes, then gone on`).toEqual(known(cut));
+    }
   });
 
   it('knows what is still to be run after its report, until it was begun', () => {
