@@ -54,6 +54,10 @@ export const DEBIAN_PACKAGES: readonly { name: string; reason: string }[] = [
   { name: 'sbsigntool', reason: 'signs boot programs for Secure Boot' },
   { name: 'cloud-init', reason: 'cloud-init schema: the tests check what we render with the real program' },
   { name: 'util-linux', reason: 'loop devices and blkdiscard in the tests of the actions' },
+  {
+    name: 'strace',
+    reason: 'records the writes and syncs of SQLite and others, in the tests that cut the power in between',
+  },
   { name: 'procps', reason: 'pgrep: the tests look for processes an action left behind' },
   { name: 'crun', reason: 'runs a foreign action image in the tests, as in the full Micro-OS' },
   { name: 'systemd', reason: 'systemd-analyze: the tests let it judge the unit of the mirror' },
