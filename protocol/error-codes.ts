@@ -835,12 +835,18 @@ export const ERROR_CODES = {
     meaning: 'The iPXE binaries could not be had from Debian, or are not the ones that were pinned.',
     hint: 'Check that this machine reaches its Debian mirror (apt-get update).',
   },
-  KND_LOADER_KERNEL: {
+  KND_LOADER_IGNORED: {
     exit: 4,
     retryable: false,
     meaning:
-      'The firmware refused the kernel inside the site’s loader: no key of its database has signed it.',
-    hint: 'Enroll keys/db.der of the site in the firmware, or make the boot files again (kindling build site).',
+      'The boot script asks for a kernel argument that the site has not signed. The loader started the kernel without it.',
+    hint: 'For an argument of your own: kindling build site --kernel-arg. Otherwise somebody changed boot.ipxe.',
+  },
+  KND_LOADER_KERNEL: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The kernel inside the site’s loader is damaged, or there is no memory for it.',
+    hint: 'Give the machine more memory, or make the boot files again (kindling build site).',
   },
   KND_LOADER_REFUSED: {
     exit: 4,

@@ -11,6 +11,8 @@ import { publicArchiveKeys } from './archive-key.ts';
 import { packConfigArchive } from './config-archive.ts';
 import { signDetached } from './detached-signature.ts';
 import { keyEnrollmentFiles } from './key-enrollment.ts';
+import { readRevocations, revokeProgram } from './revocations.ts';
+import type { SecureBootKeys } from './secure-boot-keys.ts';
 import { SignOnce } from './sign-once.ts';
 import type { SiteKeys } from './site-keys.ts';
 
@@ -49,13 +51,14 @@ const NAMES = {
 
 /**
  * Puts everything a machine loads before the agent runs where the servers of this site find it:
- * 1 iPXE, signed  2 kernel, signed  3 config archive  4 script  5 loader and unified image, signed  6 what firmware enrolls
+ * 1 iPXE, signed  2 kernel, not signed: the firmware would start it with any initramfs  3 config archive  4 script  5 loader and unified image, signed  6 what firmware enrolls
  * 7 signatures for iPXE's image trust  8 the signed list of it all, last, because mirrors go by it
  */
 export async function prepareBootFiles(request: BootFilesRequest, keys: SiteKeys): Promise<void> {
-  const { secureBoot, archive: archiveKeys } = keys;
+  const { archive: archiveKeys } = keys;
   const stack = new Map<string, Buffer | string>();
   const once = new SignOnce(request.stackFolder, keys.signingNotes);
+  const secureBoot = withoutSignedKernel(keys.secureBoot, once);
   const signed = (name: string, program: Buffer) =>
     once.sign(name, { bytes: program, signers: secureBoot.db }, () => signEfiProgram(program, secureBoot.db));
 
@@ -68,7 +71,7 @@ export async function prepareBootFiles(request: BootFilesRequest, keys: SiteKeys
   for (const [name, contents] of tftp) stack.set(name, contents);
   stack.set('signed_ipxe.efi', tftp.get('ipxe.efi') ?? '');
 
-  const kernel = await signed(NAMES.kernel, readFileSync(join(request.microOsFolder, NAMES.kernel)));
+  const kernel = readFileSync(join(request.microOsFolder, NAMES.kernel));
   const initramfs = readFileSync(join(request.microOsFolder, NAMES.initramfs));
   const environment = { kindling_server: request.serverUrl, ...request.environment };
   const ca = request.serverUrl.startsWith('https:') ? keys.ca : undefined;
@@ -104,6 +107,14 @@ export async function prepareBootFiles(request: BootFilesRequest, keys: SiteKeys
     sealDocument(BOOT_DOMAIN, listOf(stack, archiveKeys), archiveKeys),
   );
   once.save();
+}
+
+/** Up to November 2026 the kernel was signed too. If that one lies published, it is revoked. */
+function withoutSignedKernel(keys: SecureBootKeys, once: SignOnce): SecureBootKeys {
+  const signedKernel = once.published(NAMES.kernel);
+  if (!signedKernel) return keys;
+  revokeProgram(keys.revokedFolder, NAMES.kernel, signedKernel);
+  return { ...keys, revoked: readRevocations(keys.revokedFolder) };
 }
 
 function renderScript(request: BootFilesRequest, archiveKeys: readonly KeyObject[]): string {

@@ -6,22 +6,28 @@ import { KindlingError } from '../protocol/error.ts';
 import { signDetached } from './detached-signature.ts';
 import type { SecureBootKeyName, SecureBootKeys } from './secure-boot-keys.ts';
 import type { SignOnce } from './sign-once.ts';
-import { encodeSignatureLists } from './signature-list.ts';
+import { encodeHashList, encodeSignatureLists } from './signature-list.ts';
 
-/** UEFI 2.10, 32.6.1 and 3.3: whose variables PK and KEK, and db, are. */
-const VARIABLE_GUID: Record<SecureBootKeyName, string> = {
+/** The site's keys, and what is forbidden although they signed it. */
+type VariableName = SecureBootKeyName | 'dbx';
+
+/** UEFI 2.10, 32.6.1 and 3.3: whose variables PK and KEK, and db and dbx, are. */
+const VARIABLE_GUID: Record<VariableName, string> = {
   PK: '8be4df61-93ca-11d2-aa0d-00e098032b8c',
   KEK: '8be4df61-93ca-11d2-aa0d-00e098032b8c',
   db: 'd719b2cb-3d3a-4596-a3bc-dad00e67656f',
+  dbx: 'd719b2cb-3d3a-4596-a3bc-dad00e67656f',
 };
 /** Non-volatile, boot service access, run-time access, time-based authenticated write access. */
 const ATTRIBUTES = 0x27;
+/** A revocation is added to those of others, such as Microsoft's; it replaces none. */
+const APPEND = 0x40;
 const PKCS7_GUID = '4aafd29d-68df-49ee-8aa9-347d375665a7';
 const WIN_CERTIFICATE = { headerSize: 24, revision: 0x0200, type: 0x0ef1 };
 
 /**
  * What a technician or a script enrolls in a machine's firmware: for PK, KEK and db the certificate (.der, for set-up menus),
- * the signature list (.esl) and the signed update (.auth, for SetVariable; it must be later than the one before it, so it is new only when the list is); and the CAs for HTTPS boot.
+ * the signature list (.esl) and the signed update (.auth, for SetVariable; it must be later than the one before it, so it is new only when the list is); dbx, once something was revoked; and the CAs for HTTPS boot.
  */
 export async function keyEnrollmentFiles(
   keys: SecureBootKeys,
@@ -42,6 +48,18 @@ export async function keyEnrollmentFiles(
     const make = () => signUpdate(name, list, signer, time);
     files.set(update, await once.sign(update, { bytes: list, signers: [signer] }, make));
   }
+  const revoked = Buffer.concat([
+    encodeSignatureLists(keys.owner, keys.revoked.certificates),
+    encodeHashList(keys.owner, keys.revoked.programs),
+  ]);
+  if (revoked.length > 0) {
+    const make = () => signUpdate('dbx', revoked, keys.KEK, time);
+    files.set('keys/dbx.esl', revoked);
+    files.set(
+      'keys/dbx.auth',
+      await once.sign('keys/dbx.auth', { bytes: revoked, signers: [keys.KEK] }, make),
+    );
+  }
   const cas = splitPem(siteCas);
   files.set('keys/Full_server.crt', siteCas);
   files.set('keys/tls-ca.esl', encodeSignatureLists(keys.owner, cas));
@@ -50,13 +68,13 @@ export async function keyEnrollmentFiles(
 
 /** EFI_VARIABLE_AUTHENTICATION_2 (UEFI 2.10, 8.2.6), then the new value. */
 async function signUpdate(
-  name: SecureBootKeyName,
+  name: VariableName,
   value: Buffer,
   signer: SigningKey,
   time: Buffer,
 ): Promise<Buffer> {
   const attributes = Buffer.alloc(4);
-  attributes.writeUInt32LE(ATTRIBUTES);
+  attributes.writeUInt32LE(name === 'dbx' ? ATTRIBUTES | APPEND : ATTRIBUTES);
   const signed = [Buffer.from(name, 'utf16le'), guidToBytes(VARIABLE_GUID[name]), attributes, time, value];
   const signature = withoutContentInfo(await signDetached(Buffer.concat(signed), signer));
   const header = Buffer.alloc(8);

@@ -5,6 +5,7 @@ import type { SigningKey } from '../initrd/micro-os/sign-efi.ts';
 import { KindlingError } from '../protocol/error.ts';
 import { readIfThere } from '../system/read-if-there.ts';
 import { issueCertificate } from './issue-certificate.ts';
+import { type Revocations, readRevocations, revokeCertificate } from './revocations.ts';
 import { writePrivate } from './state-folder.ts';
 
 /** Platform key, key exchange key, signature database: UEFI 2.10, 32.3. */
@@ -20,11 +21,16 @@ export interface SecureBootKeys {
   db: SigningKey[];
   /** PEM of whoever signs the systems that are installed here: enrolled in db beside the site's own keys. */
   vendors: string[];
+  /** What is to be refused from now on, for dbx. */
+  revoked: Revocations;
+  /** Where further revocations are put. */
+  revokedFolder: string;
 }
 
 const DAYS = 3650;
 const FOLDER = 'secure-boot';
 const VENDORS = 'vendors';
+const REVOKED = 'revoked';
 
 /** The keys in the state folder; made on first use and kept, because machines have them in their firmware. */
 export async function openSecureBootKeys(stateFolder: string): Promise<SecureBootKeys> {
@@ -36,6 +42,8 @@ export async function openSecureBootKeys(stateFolder: string): Promise<SecureBoo
     KEK: await openKey(folder, 'KEK'),
     db: [await openKey(folder, 'db'), ...(readIfThere(previous.key) ? [previous] : [])],
     vendors: readVendors(join(folder, VENDORS)),
+    revoked: readRevocations(join(folder, REVOKED)),
+    revokedFolder: join(folder, REVOKED),
   };
 }
 
@@ -68,8 +76,12 @@ export async function rotateSecureBootKey(stateFolder: string): Promise<void> {
   await openKey(folder, 'db');
 }
 
+/** Its certificate goes to dbx: a machine that still has it in db starts nothing that it signed. */
 export function forgetPreviousSecureBootKey(stateFolder: string): void {
-  const { key, certificate } = filesOf(join(stateFolder, FOLDER), 'db.previous');
+  const folder = join(stateFolder, FOLDER);
+  const { key, certificate } = filesOf(folder, 'db.previous');
+  const retired = readIfThere(certificate);
+  if (retired) revokeCertificate(join(folder, REVOKED), retired);
   for (const file of [key, certificate]) rmSync(file, { force: true });
 }
 

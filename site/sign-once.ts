@@ -34,10 +34,15 @@ export class SignOnce {
   async sign(name: string, { bytes, signers }: SigningInputs, make: () => Promise<Buffer>): Promise<Buffer> {
     const certificates = signers.map(({ certificate }) => hashOf(readFileSync(certificate)));
     const of = hashOf(Buffer.from([hashOf(bytes), ...certificates].join(' ')));
-    const kept = this.#before[name]?.of === of ? readBytes(join(this.#published, name)) : undefined;
-    const signed = kept && hashOf(kept) === this.#before[name]?.is ? kept : await make();
+    const signed = (this.#before[name]?.of === of ? this.published(name) : undefined) ?? (await make());
     this.#notes[name] = { of, is: hashOf(signed) };
     return signed;
+  }
+
+  /** The file that lies published, if it is one that was signed here and not changed since. */
+  published(name: string): Buffer | undefined {
+    const kept = this.#before[name] && readBytes(join(this.#published, name));
+    return kept && hashOf(kept) === this.#before[name]?.is ? kept : undefined;
   }
 
   /** To be called when everything is published. */

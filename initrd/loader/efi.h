@@ -1,6 +1,6 @@
 /*
  * The few parts of UEFI that the loader uses. Clauses: UEFI 2.10, 4.3 (system table), 4.4 (boot services), 9.1 (loaded image),
- * 10.3 (device paths), 13.2 (load file 2), 12.4 (text output). Fields nobody reads are only counted.
+ * 10.3 (device paths), 13.2 (load file 2), 12.4 (text output), 37.3 (memory attributes). Fields nobody reads are only counted.
  */
 #pragma once
 
@@ -17,7 +17,11 @@ typedef void *handle;
 #define BUFFER_TOO_SMALL (1ull << 63 | 5)
 #define NOT_FOUND (1ull << 63 | 14)
 #define SECURITY_VIOLATION (1ull << 63 | 26)
+#define ANY_PAGES 0
+#define LOADER_CODE 1
 #define LOADER_DATA 2
+#define NOT_EXECUTABLE 0x4000
+#define NOT_WRITABLE 0x20000
 
 typedef struct {
   u32 a;
@@ -37,7 +41,9 @@ typedef struct {
 
 typedef struct {
   u8 header[24];
-  void *before_allocate_pool[5];
+  void *before_allocate_pages[2];
+  status(EFIAPI *allocate_pages)(u32 how, u32 memory_type, u64 pages, u64 *address);
+  void *before_allocate_pool[2];
   status(EFIAPI *allocate_pool)(u32 memory_type, u64 size, void **buffer);
   status(EFIAPI *free_pool)(void *buffer);
   void *before_reinstall_protocol[7];
@@ -46,9 +52,8 @@ typedef struct {
   status(EFIAPI *handle_protocol)(handle, const guid *, void **interface);
   void *before_locate_device_path[3];
   status(EFIAPI *locate_device_path)(const guid *, const device_path **, handle *);
-  void *install_configuration_table;
-  status(EFIAPI *load_image)(u8 boot_policy, handle parent, const void *path, const void *source, u64 size, handle *image);
-  status(EFIAPI *start_image)(handle image, u64 *exit_data_size, char16 **exit_data);
+  void *before_locate_protocol[16];
+  status(EFIAPI *locate_protocol)(const guid *, void *registration, void **interface);
 } boot_services;
 
 typedef struct {
@@ -62,6 +67,14 @@ typedef struct {
   void *runtime_services;
   boot_services *boot;
 } system_table;
+
+/* How every EFI program starts; a Linux kernel is one. */
+typedef status(EFIAPI *entry_point)(handle image, system_table *system);
+
+typedef struct memory_attributes {
+  void *get, *set;
+  status(EFIAPI *clear)(struct memory_attributes *, u64 base, u64 length, u64 attributes);
+} memory_attributes;
 
 typedef struct {
   u64 revision;

@@ -4,7 +4,10 @@
  * else, so that one signature covers the whole Micro-OS although its parts come from different servers. A unified kernel image
  * cannot do that: it has the initramfs inside, and takes no second one (docs/decisions/081-the-sites-loader.md).
  *
- * Sections that the build adds (micro-os/site-loader.ts): .linux the kernel, .cmdline its arguments, .pins the hashes.
+ * The kernel bears no signature of the site: signed, the firmware would start it by itself, with any initramfs. So the loader
+ * does not ask the firmware to start it but maps it and jumps (docs/decisions/130-no-signed-kernel.md).
+ *
+ * Sections that the build adds (micro-os/site-loader.ts): .linux the kernel, .cmdline its arguments, .pins the hashes, .sbat.
  * It has no writable globals and no pointers in constants: the code runs wherever the firmware puts it, without relocation.
  */
 #include "efi.h"
@@ -28,11 +31,15 @@ typedef struct {
 } bytes;
 
 static const guid LOADED_IMAGE = {0x5b1b31a1, 0x9562, 0x11d2, {0x8e, 0x3f, 0x00, 0xa0, 0xc9, 0x69, 0x72, 0x3b}};
+static const guid MEMORY_ATTRIBUTE = {0xf4560cf6, 0x40ec, 0x4b4a, {0xa1, 0x92, 0xbf, 0x1d, 0x57, 0xd0, 0xb1, 0x89}};
 static const guid LOAD_FILE2 = {0x4006c0c1, 0xfcb3, 0x403e, {0x99, 0x6d, 0x4a, 0x6c, 0x87, 0x24, 0xe0, 0x6d}};
 
 /* Where boot programs offer the initrd to a Linux kernel: a vendor media path with Linux' own GUID, then the end node. */
 static const u8 INITRD_PATH[] = {0x04, 0x03, 20,   0,    0x27, 0xe4, 0x68, 0x55, 0xfc, 0x68, 0x3d, 0x4f,
                                  0xac, 0x74, 0xca, 0x55, 0x52, 0x31, 0xcc, 0x68, 0x7f, 0xff, 4,    0};
+
+/* Of an argument that is ignored, so much is shown: a console line. */
+#define LONGEST_SHOWN 60
 
 static void print(system_table *system, const char *text) {
   char16 wide[2] = {0, 0};
@@ -139,23 +146,46 @@ static status check(system_table *system, bytes initrd, const pin_list *list) {
   return 0;
 }
 
-static int starts_with(const char16 *text, const char *prefix) {
-  for (; *prefix; text++, prefix++)
-    if (*text != (char16)*prefix) return 0;
+static int starts_with(const char16 *text, u64 length, const char *prefix) {
+  for (u64 i = 0; prefix[i]; i++)
+    if (i == length || text[i] != (char16)prefix[i]) return 0;
   return 1;
 }
 
 /* What a boot script may add to the signed command line: who the machine is and when it did what. Nothing that decides. */
 static int is_harmless(const char16 *argument, u64 length) {
-  int known = starts_with(argument, "worker_id=") || starts_with(argument, "IP=") ||
-              starts_with(argument, "hw_addr=") || starts_with(argument, "s_vmlinux_") ||
-              starts_with(argument, "s_initramfs_") || starts_with(argument, "s_netconf_");
+  int known = starts_with(argument, length, "worker_id=") || starts_with(argument, length, "IP=") ||
+              starts_with(argument, length, "hw_addr=") || starts_with(argument, length, "s_vmlinux_") ||
+              starts_with(argument, length, "s_initramfs_") || starts_with(argument, length, "s_netconf_");
   for (u64 i = 0; i < length && known; i++) {
     char16 c = argument[i];
     known = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '=' ||
             c == ':' || c == '.' || c == '-';
   }
   return known;
+}
+
+/* Whether the signed command line has this very argument; a boot script repeats them all, for machines without the loader. */
+static int is_signed(bytes own, const char16 *argument, u64 length) {
+  for (u64 start = 0; start < own.size && own.data[start];) {
+    u64 end = start, same = 0;
+    while (end < own.size && own.data[end] && own.data[end] != ' ') end++;
+    while (same < length && start + same < end && argument[same] == own.data[start + same]) same++;
+    if (same == length && start + same == end) return 1;
+    start = end < own.size && own.data[end] == ' ' ? end + 1 : end;
+  }
+  return 0;
+}
+
+static void say_ignored(system_table *system, const char16 *argument, u64 length) {
+  char text[LONGEST_SHOWN + 1];
+  u64 at = 0;
+  for (; at < length && at < LONGEST_SHOWN; at++)
+    text[at] = argument[at] > ' ' && argument[at] < 127 ? (char)argument[at] : '?';
+  text[at] = 0;
+  print(system, "\nKND_LOADER_IGNORED: ");
+  print(system, text);
+  print(system, " is no argument that this site has signed\n");
 }
 
 /* The signed arguments, then the harmless ones of the script; UTF-16, as a kernel takes them. */
@@ -169,10 +199,13 @@ static status command_line(system_table *system, bytes own, const loaded_image *
   for (u64 start = 0; start < given_length && given[start];) {
     u64 end = start;
     while (end < given_length && given[end] && given[end] != ' ') end++;
-    if (end > start && is_harmless(given + start, end - start)) {
+    const char16 *argument = given + start;
+    u64 length = end - start;
+    if (length && is_harmless(argument, length)) {
       (*line)[at++] = ' ';
       for (u64 i = start; i < end; i++) (*line)[at++] = given[i];
-    }
+    } else if (length && start && !starts_with(argument, length, "initrd=") && !is_signed(own, argument, length))
+      say_ignored(system, argument, length); /* the very first word is the loader's own name; the kernel has no use for initrd= */
     start = end < given_length && given[end] == ' ' ? end + 1 : end;
   }
   (*line)[at++] = 0;
@@ -180,20 +213,52 @@ static status command_line(system_table *system, bytes own, const loaded_image *
   return 0;
 }
 
-/* The kernel is signed too: the firmware checks it once more. A memory-mapped device path says where it lies. */
-static status load_kernel(system_table *system, handle self, bytes kernel, handle *image) {
-  u64 start = (u64)kernel.data, end = start + kernel.size - 1;
-  u8 path[28] = {0x01, 0x03, 24, 0, LOADER_DATA, 0, 0, 0};
-  for (int i = 0; i < 8; i++) path[8 + i] = (u8)(start >> i * 8), path[16 + i] = (u8)(end >> i * 8);
-  path[24] = 0x7f, path[25] = 0xff, path[26] = 4;
-  return system->boot->load_image(0, self, path, kernel.data, kernel.size, image);
+static void copy(u8 *to, const u8 *from, u64 size) {
+  for (u64 i = 0; i < size; i++) to[i] = from[i];
+}
+
+/*
+ * The kernel, laid out in memory as its PE headers say (Microsoft «PE Format»: optional header PE32+, section table). It needs no
+ * relocation, Linux moves itself. Where the firmware forbids running what is writable, the pages are made executable.
+ */
+static status map_kernel(system_table *system, bytes kernel, bytes *mapped, entry_point *start) {
+  if (kernel.size < 0x40) return LOAD_ERROR;
+  u64 pe = word(kernel.data + 0x3c);
+  if (pe > kernel.size || kernel.size - pe < 24 + 240 || word(kernel.data + pe) != 0x4550) return LOAD_ERROR;
+  const u8 *optional = kernel.data + pe + 24;
+  u64 entry = word(optional + 16), size = word(optional + 56), headers = word(optional + 60);
+  u64 count = word(kernel.data + pe + 6) & 0xffff;
+  u64 table = pe + 24 + (word(kernel.data + pe + 20) & 0xffff);
+  if (table + count * 40 > kernel.size || headers > kernel.size || headers > size || entry >= size) return LOAD_ERROR;
+
+  u64 pages = (size + 4095) / 4096, base;
+  status result = system->boot->allocate_pages(ANY_PAGES, LOADER_CODE, pages, &base);
+  if (FAILED(result)) return result;
+  u8 *memory = (u8 *)base;
+  for (u64 i = 0; i < pages * 4096; i++) memory[i] = 0;
+  copy(memory, kernel.data, headers);
+  for (u64 i = 0; i < count; i++) {
+    const u8 *section = kernel.data + table + i * 40;
+    u64 room = word(section + 8), address = word(section + 12), length = word(section + 16), from = word(section + 20);
+    if (length > room) length = room;
+    if (address + room > size || from + length > kernel.size) return LOAD_ERROR;
+    copy(memory + address, kernel.data + from, length);
+  }
+  memory_attributes *protection;
+  if (!FAILED(system->boot->locate_protocol(&MEMORY_ATTRIBUTE, 0, (void **)&protection)))
+    protection->clear(protection, base, pages * 4096, NOT_WRITABLE | NOT_EXECUTABLE);
+  *mapped = (bytes){memory, size};
+  *start = (entry_point)(memory + entry);
+  return 0;
 }
 
 /* 1 own sections  2 initrd  3 check it  4 kernel  5 command line  6 start, with the very bytes that were checked */
 status EFIAPI efi_main(handle image, system_table *system) {
-  loaded_image *self, *child;
-  handle kernel, initrd_owner;
+  loaded_image *self;
+  handle initrd_owner;
   load_file2 *unchecked;
+  bytes kernel;
+  entry_point start_kernel;
   initrd_provider checked = {{give_initrd}, {0, 0}};
   status result = system->boot->handle_protocol(image, &LOADED_IMAGE, (void **)&self);
   if (FAILED(result)) return result;
@@ -211,19 +276,20 @@ status EFIAPI efi_main(handle image, system_table *system) {
     return result;
   }
 
-  result = load_kernel(system, image, linux_image, &kernel);
+  result = map_kernel(system, linux_image, &kernel, &start_kernel);
   if (FAILED(result)) {
-    print(system, "\nKND_LOADER_KERNEL: the firmware refused the kernel inside the loader\n");
+    print(system, "\nKND_LOADER_KERNEL: the kernel inside the loader could not be laid out in memory\n");
     return result;
   }
-  result = system->boot->handle_protocol(kernel, &LOADED_IMAGE, (void **)&child);
-  if (FAILED(result)) return result;
-  result = command_line(system, arguments, self, &child->load_options, &child->load_options_size);
+  result = command_line(system, arguments, self, &self->load_options, &self->load_options_size);
   if (FAILED(result)) return result;
   result = system->boot->reinstall_protocol(initrd_owner, &LOAD_FILE2, unchecked, &checked.protocol);
   if (FAILED(result)) return result;
   print(system, "\nKindling: the Micro-OS is the one this site has signed\n");
-  result = system->boot->start_image(kernel, 0, 0);
+  /* From here on this image is the kernel: it finds its arguments and its own place here, and its Exit ends us. */
+  self->image_base = (u8 *)kernel.data;
+  self->image_size = kernel.size;
+  result = start_kernel(image, system);
   system->boot->reinstall_protocol(initrd_owner, &LOAD_FILE2, &checked.protocol, unchecked);
   return result;
 }

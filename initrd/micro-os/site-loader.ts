@@ -9,7 +9,7 @@ import { addSections } from './uki.ts';
 
 /** What a loader starts, and what it insists on (loader/loader.c). */
 export interface SiteLoaderParts {
-  /** Signed already: the firmware checks it once more when the loader starts it. */
+  /** Without the site's signature: signed, the firmware would start it by itself, with any initramfs. */
   kernel: Buffer;
   commandLine: string;
   /** What the boot program must hand over as initrd: these, in this order, and nothing else. */
@@ -18,6 +18,10 @@ export interface SiteLoaderParts {
 
 const SOURCES = join(import.meta.dirname, '../loader');
 const FILES = ['loader.c', 'efi.h', 'sha256.h', 'loader.ld'];
+/** For shims: programs whose generation is below the one a shim asks for are refused (shim's SBAT.md). */
+const SBAT = `sbat,1,SBAT Version,sbat,1,https://github.com/rhboot/shim/blob/main/SBAT.md
+kindling.loader,1,Kindling,kindling.loader,1,initrd/loader/loader.c
+`;
 const PIN = { size: 8, sha256: 32, name: 24 };
 // The firmware calls with no red zone; without the pattern option gcc would call memset, which does not exist here.
 const COMPILER_OPTIONS = [
@@ -41,6 +45,7 @@ const COMPILER_OPTIONS = [
 /** The loader for one kernel, command line and set of initrds; not signed yet. Same parts, same bytes. */
 export async function buildSiteLoader({ kernel, commandLine, initrds }: SiteLoaderParts): Promise<Buffer> {
   return addSections(makeEfiProgram(await loaderCode()), [
+    { name: '.sbat', contents: Buffer.from(SBAT) },
     { name: '.cmdline', contents: Buffer.from(`${commandLine}\0`) },
     { name: '.pins', contents: encodePins(initrds) },
     { name: '.linux', contents: kernel },

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { programDigest } from '../../initrd/micro-os/program-digest.ts';
+import { readUkiSections } from '../../initrd/micro-os/uki.ts';
 import { parseEfiVariables } from '../../lab/qemu/efi-variables.ts';
 import { enrollSiteKeys } from '../../lab/qemu/enroll-keys.ts';
 import { startStub } from '../../orchestrator-stub/serve.ts';
@@ -13,6 +15,7 @@ import { openDocument } from '../../protocol/signed-document.ts';
 import { BOOT_DOMAIN, BOOT_LIST_NAME } from '../../protocol/site-files.ts';
 import { openArchiveKeys } from '../../site/archive-key.ts';
 import { issueCertificate } from '../../site/issue-certificate.ts';
+import { signKernelAsBefore } from './kernel-signed-before.ts';
 import { makeSmallBootParts } from './small-boot-parts.ts';
 
 const CLI = join(import.meta.dirname, '../../cli/main.ts');
@@ -45,16 +48,37 @@ beforeAll(async () => {
 });
 
 describe('kindling build site', () => {
-  it('signs iPXE, kernel, loader and unified image with the site’s db key', async () => {
+  it('signs iPXE, loader and unified image with the site’s db key', async () => {
     for (const name of [
       'ipxe.efi',
       'snponly.efi',
       'signed_ipxe.efi',
-      'vmlinuz-x86_64',
       'loader-x86_64.efi',
       'kindling-x86_64.efi',
     ])
       expect(await isSignedBy(key('db.crt'), at(name)), name).toBe(true);
+  });
+
+  it('S-04: signs no kernel, neither the published one nor those inside loader and unified image', async () => {
+    expect(await isSignedBy(key('db.crt'), at('vmlinuz-x86_64'))).toBe(false);
+    for (const name of ['loader-x86_64.efi', 'kindling-x86_64.efi']) {
+      const inside = readUkiSections(readFileSync(at(name))).find((one) => one.name === '.linux');
+      writeFileSync(join(folder, 'inside.efi'), inside?.contents ?? '');
+      expect(await isSignedBy(key('db.crt'), join(folder, 'inside.efi')), name).toBe(false);
+    }
+  });
+
+  it('S-04: revokes the kernel that an older version has signed and published', async () => {
+    const program = await signKernelAsBefore(state);
+    // What the signature says of the program is what firmware compares with dbx.
+    const digest = Buffer.from(programDigest(program), 'hex');
+    expect(program.subarray(program.length - 3000).includes(digest)).toBe(true);
+    await buildSite();
+    expect(await isSignedBy(key('db.crt'), at('vmlinuz-x86_64'))).toBe(false);
+    for (const name of ['keys/dbx.esl', 'keys/dbx.auth'])
+      expect(readFileSync(at(name)).includes(digest), name).toBe(true);
+    await buildSite();
+    expect(readFileSync(at('keys/dbx.esl')).includes(digest)).toBe(true);
   });
 
   it('takes kernel and initramfs from anywhere, loader and archive from beside the script', () => {
@@ -92,6 +116,7 @@ describe('kindling build site', () => {
       ['PK', 'PK', '61dfe48bca93d211aa0d00e098032b8c'],
       ['KEK', 'PK', '61dfe48bca93d211aa0d00e098032b8c'],
       ['db', 'KEK', 'cbb219d73a3d9645a3bcdad00e67656f'],
+      ['dbx', 'KEK', 'cbb219d73a3d9645a3bcdad00e67656f'],
     ] as const) {
       const auth = readFileSync(at(`keys/${name}.auth`));
       const list = readFileSync(at(`keys/${name}.esl`));
@@ -104,7 +129,7 @@ describe('kindling build site', () => {
       const inner = Buffer.concat([Buffer.from([0xa0]), size(signature.length), signature]);
       const whole = Buffer.concat([Buffer.from([0x30]), size(oid.length + inner.length), oid, inner]);
       writeFileSync(join(folder, 'signature'), whole);
-      const attributes = Buffer.from([0x27, 0, 0, 0]);
+      const attributes = Buffer.from([name === 'dbx' ? 0x67 : 0x27, 0, 0, 0]); // dbx is added to, not replaced
       const signed = [Buffer.from(name, 'utf16le'), Buffer.from(guid, 'hex'), attributes, time, list];
       writeFileSync(join(folder, 'signed'), Buffer.concat(signed));
       await execa('openssl', [
@@ -120,7 +145,8 @@ describe('kindling build site', () => {
           '/dev/null',
         ],
       ]);
-      expect(list.subarray(44)).toEqual(new X509Certificate(readFileSync(key(`${name}.crt`))).raw);
+      if (name !== 'dbx')
+        expect(list.subarray(44)).toEqual(new X509Certificate(readFileSync(key(`${name}.crt`))).raw);
     }
   });
 
@@ -142,7 +168,7 @@ describe('kindling build site', () => {
     const store = join(folder, 'vars.fd');
     enrollSiteKeys(at('keys'), store);
     const variables = parseEfiVariables(readFileSync(store));
-    for (const name of ['PK', 'KEK', 'db'])
+    for (const name of ['PK', 'KEK', 'db', 'dbx'])
       expect(variables.find((one) => one.name === name)?.data).toEqual(readFileSync(at(`keys/${name}.esl`)));
   });
 
@@ -229,13 +255,18 @@ describe('a rotation', () => {
 
   it('of the Secure Boot key: everything bears both signatures until the overlap ends', async () => {
     await buildSite('--rotate', 'secure-boot');
-    for (const name of ['ipxe.efi', 'loader-x86_64.efi', 'vmlinuz-x86_64'])
+    for (const name of ['ipxe.efi', 'loader-x86_64.efi'])
       for (const certificate of ['db.crt', 'db.previous.crt'])
         expect(await isSignedBy(key(certificate), at(name))).toBe(true);
     const old = readFileSync(key('db.previous.crt'));
     await buildSite('--end-overlap', 'secure-boot');
     writeFileSync(join(folder, 'old.crt'), old);
     expect(await isSignedBy(join(folder, 'old.crt'), at('loader-x86_64.efi'))).toBe(false);
+    const { raw } = new X509Certificate(old);
+    expect(readFileSync(at('keys/db.esl')).includes(raw)).toBe(false);
+    expect(readFileSync(at('keys/dbx.esl')).includes(raw), 'S-15: a retired key is retired everywhere').toBe(
+      true,
+    );
   });
 });
 

@@ -15,6 +15,7 @@ it('the loader holds kernel, command line and pins, and the same parts give the 
   const loader = await buildSiteLoader(parts);
   expect((await buildSiteLoader(parts)).equals(loader)).toBe(true);
   const section = (name: string) => readUkiSections(loader).find((one) => one.name === name)?.contents;
+  expect(section('.sbat')?.toString()).toMatch(/^sbat,1,.*\nkindling\.loader,1,/);
   expect(section('.linux')).toEqual(parts.kernel);
   expect(section('.cmdline')?.toString()).toBe('quiet kindling.site_key=x\0');
   expect(section('.text')?.length).toBeGreaterThan(1000);
