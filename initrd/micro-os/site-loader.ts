@@ -18,7 +18,7 @@ export interface SiteLoaderParts {
 
 const SOURCES = join(import.meta.dirname, '../loader');
 const FILES = ['loader.c', 'efi.h', 'sha256.h', 'loader.ld'];
-/** For shims: programs whose generation is below the one a shim asks for are refused (shim's SBAT.md). */
+/** For shims: programs whose generation is below the one a shim asks for are refused. */
 const SBAT = `sbat,1,SBAT Version,sbat,1,https://github.com/rhboot/shim/blob/main/SBAT.md
 kindling.loader,1,Kindling,kindling.loader,1,initrd/loader/loader.c
 `;
