@@ -1,15 +1,14 @@
-import { access } from 'node:fs/promises';
+import { bootEntryName } from '../../formats/efi/variables.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
 import { type ActionContext, type ActionResult, defineAction } from '../contract/action.ts';
 import { findTargetDisk, SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
-import { mountFilesystem, mountOn } from '../mounts/mount.ts';
-import { type BootState, entryName, readBootState } from './boot-state.ts';
+import { mountFilesystem } from '../mounts/mount.ts';
+import { mountEfiVariables } from '../mounts/mount-efi-variables.ts';
+import { type BootState, readBootState } from './boot-state.ts';
 import { type EfiVariables, efiVariables } from './efi-variables.ts';
 import { type BootPlan, type BootPolicy, planBootOrder } from './plan-boot-order.ts';
 import { findSystemPartition, type Loaders, prepareLoaders } from './system-partition.ts';
-
-const EFIVARS = '/sys/firmware/efi/efivars';
 
 const PARAMETERS = {
   ...SELECTOR_PARAMETER,
@@ -74,7 +73,8 @@ async function setBootOrder(
   context: ActionContext,
   emf: { removeLabels: string[]; demoteCurrent: boolean },
 ): Promise<ActionResult> {
-  if (!(await exists('/sys/firmware/efi'))) {
+  const efivars = await mountEfiVariables(context);
+  if (!efivars) {
     return { summary: 'booted by BIOS: there is no boot order to set', data: { firmware: 'bios' } };
   }
   const { disk, disks } = await findTargetDisk(context, {
@@ -92,8 +92,7 @@ async function setBootOrder(
   await mounted.unmount();
 
   // 2. What the firmware's own list should be.
-  await mountVariables(context);
-  const efi = efiVariables(EFIVARS);
+  const efi = efiVariables(efivars);
   const state = await readBootState(efi);
   const plan = planBootOrder(state, {
     label: variables.BOOT_LABEL,
@@ -146,9 +145,9 @@ function outcome(
   context: ActionContext,
 ): ActionResult {
   const data = {
-    entry: entryName(plan.entry),
-    order: plan.order.map(entryName),
-    orderBefore: state.order.map(entryName),
+    entry: bootEntryName(plan.entry),
+    order: plan.order.map(bootEntryName),
+    orderBefore: state.order.map(bootEntryName),
     loader: loaders.loader,
     removablePath: loaders.removable,
   };
@@ -160,16 +159,4 @@ function outcome(
     summary: `the firmware takes no entry, ${disk.path} boots by its removable path`,
     data: { ...data, problem: problem.code },
   };
-}
-
-async function mountVariables(context: ActionContext): Promise<void> {
-  const isMounted = await exists(`${EFIVARS}/BootOrder-8be4df61-93ca-11d2-aa0d-00e098032b8c`);
-  if (!isMounted) await mountOn(context, ['-t', 'efivarfs', 'efivarfs'], EFIVARS).catch(() => {});
-}
-
-function exists(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
 }

@@ -1,8 +1,14 @@
 import { open, readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
+import {
+  EFI_GLOBAL_GUID,
+  EFIVARS,
+  efivarfsFileName,
+  efivarfsValue,
+  encodeEfivarfsFile,
+} from '../../formats/efi/variables.ts';
 import { KindlingError } from '../../protocol/error.ts';
 
-const GLOBAL = '8be4df61-93ca-11d2-aa0d-00e098032b8c';
 /** Non-volatile, boot-service and run-time access: what the Boot variables must have. */
 const ATTRIBUTES = 7;
 
@@ -14,23 +20,24 @@ export interface EfiVariables {
   remove(name: string): Promise<void>;
 }
 
-/** Through efivarfs, whose files are four bytes of attributes and then the value. Tests pass a plain folder. */
-export function efiVariables(directory = '/sys/firmware/efi/efivars'): EfiVariables {
-  const file = (name: string) => path.join(directory, `${name}-${GLOBAL}`);
+/** Through efivarfs. Tests pass a plain folder. */
+export function efiVariables(directory = EFIVARS): EfiVariables {
+  const file = (name: string) => path.join(directory, efivarfsFileName(name));
   return {
     async names() {
       const all = await readdir(directory);
-      return all.filter((name) => name.endsWith(GLOBAL)).map((name) => name.slice(0, -GLOBAL.length - 1));
+      const ending = efivarfsFileName('', EFI_GLOBAL_GUID);
+      return all.filter((name) => name.endsWith(ending)).map((name) => name.slice(0, -ending.length));
     },
     async read(name) {
       const content = await readFile(file(name)).catch((cause: NodeJS.ErrnoException) => {
         if (cause.code === 'ENOENT') return undefined;
         throw cause;
       });
-      return content?.subarray(4);
+      return content && efivarfsValue(content);
     },
     async write(name, value) {
-      const content = Buffer.concat([Buffer.from([ATTRIBUTES, 0, 0, 0]), value]);
+      const content = encodeEfivarfsFile(ATTRIBUTES, value);
       await changing(name, async () => {
         // One write call per change: efivarfs passes each on to the firmware as a whole.
         const handle = await open(file(name), 'w', 0o644);

@@ -1,6 +1,7 @@
 import { fileOf, type HardDriveNode, hardDriveOf, pathToLoader } from '../../formats/efi/device-path.ts';
 import { ACTIVE, encodeLoadOption, type LoadOption } from '../../formats/efi/load-option.ts';
-import { type BootState, encodeNumbers, entryName } from './boot-state.ts';
+import { bootEntryName, encodeEntryNumbers } from '../../formats/efi/variables.ts';
+import type { BootState } from './boot-state.ts';
 
 /**
  * disk-first: the installed system leads. keep-order: it is added at the end, the first boot goes to it all the same (BootNext).
@@ -63,22 +64,22 @@ export function planBootOrder(state: BootState, wanted: WantedBoot): BootPlan {
   const changes: Change[] = [];
   const summary: string[] = [];
   if (same === undefined) {
-    changes.push({ name: entryName(entry), value: encoded });
+    changes.push({ name: bootEntryName(entry), value: encoded });
     summary.push(
-      `new entry ${entryName(entry)} «${wanted.label}» for ${wanted.loader} on partition ${wanted.drive.partUuid}`,
+      `new entry ${bootEntryName(entry)} «${wanted.label}» for ${wanted.loader} on partition ${wanted.drive.partUuid}`,
     );
   }
   if (state.next !== entry) {
-    changes.push({ name: 'BootNext', value: encodeNumbers([entry]) });
-    summary.push(`the next boot goes to ${entryName(entry)}`);
+    changes.push({ name: 'BootNext', value: encodeEntryNumbers([entry]) });
+    summary.push(`the next boot goes to ${bootEntryName(entry)}`);
   }
   if (order.join() !== state.order.join()) {
-    changes.push({ name: 'BootOrder', value: encodeNumbers(order) });
-    summary.push(`boot order ${order.map((number) => entryName(number).slice(4)).join(', ')}`);
+    changes.push({ name: 'BootOrder', value: encodeEntryNumbers(order) });
+    summary.push(`boot order ${order.map((number) => bootEntryName(number).slice(4)).join(', ')}`);
   }
   for (const number of gone) {
-    changes.push({ name: entryName(number), remove: true });
-    summary.push(`remove ${entryName(number)} «${state.entries.get(number)?.description}»`);
+    changes.push({ name: bootEntryName(number), remove: true });
+    summary.push(`remove ${bootEntryName(number)} «${state.entries.get(number)?.description}»`);
   }
   return { changes, summary, entry, order };
 }

@@ -1,6 +1,7 @@
-import { access, readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
+import { fileExists } from '../../system/file-exists.ts';
 import { defineAction } from '../contract/action.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
@@ -131,8 +132,5 @@ async function filesThatWin(root: string): Promise<string[]> {
 /** Edge Microvisor images name their state partition and carry the list of what of /etc lasts. */
 async function recognizeKind(root: string, { disk }: TargetFilesystem): Promise<'mutable' | 'immutable'> {
   if (disk?.partitions.some(({ partLabel }) => partLabel === 'edge_persistent')) return 'immutable';
-  return access(path.join(root, 'etc/layout.env')).then(
-    () => 'immutable',
-    () => 'mutable',
-  );
+  return (await fileExists(path.join(root, 'etc/layout.env'))) ? 'immutable' : 'mutable';
 }

@@ -1,13 +1,12 @@
-import { access } from 'node:fs/promises';
 import { encodeGpt, type GptLayout } from '../../formats/partition-table/gpt-encode.ts';
 import { readPartitionTable } from '../../formats/partition-table/read.ts';
 import type { Disk } from '../../protocol/inventory.ts';
-import { waitFor } from '../../system/wait.ts';
 import type { ActionContext } from '../contract/action.ts';
 import { BlockDevice } from './block-device.ts';
 import { whyNever, whyNotByItself } from './choose-target.ts';
 import { findTargetDisk } from './find-target-disk.ts';
 import { partitionPath } from './partition-paths.ts';
+import { waitForPartitions } from './wait-for-partitions.ts';
 
 /** The disk a system was just written to, and the other disks of the machine that could take data. */
 export async function findInstalledDisk(
@@ -50,17 +49,5 @@ export async function rereadPartitions(
 ): Promise<void> {
   await context.run('blockdev', ['--rereadpt', disk.path]);
   const paths = numbers.map((number) => partitionPath(disk.path, number));
-  await waitFor(
-    () =>
-      Promise.all(paths.map((file) => access(file))).then(
-        () => true,
-        () => undefined,
-      ),
-    {
-      name: `the partitions of ${disk.path}`,
-      timeoutMs: 20_000,
-      signal: context.signal,
-      code: 'KND_PARTITIONS_MISSING',
-    },
-  );
+  await waitForPartitions(context, disk.path, paths);
 }

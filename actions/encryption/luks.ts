@@ -1,4 +1,4 @@
-import { access } from 'node:fs/promises';
+import { fileExists } from '../../system/file-exists.ts';
 import type { ActionContext } from '../contract/action.ts';
 import type { LedgerEntry } from '../resources/ledger.ts';
 import type { KeyFiles } from './key-files.ts';
@@ -121,9 +121,5 @@ export async function openLuks(
 
 /** An action that was killed with nobody to clean up after it leaves its mappings. */
 export async function closeLeftOpen({ run }: Pick<LuksContext, 'run'>, name: string): Promise<void> {
-  const isOpen = await access(`/dev/mapper/${name}`).then(
-    () => true,
-    () => false,
-  );
-  if (isOpen) await run('cryptsetup', ['close', name], { env: ENVIRONMENT });
+  if (await fileExists(`/dev/mapper/${name}`)) await run('cryptsetup', ['close', name], { env: ENVIRONMENT });
 }

@@ -1,6 +1,7 @@
-import { access, readdir, realpath, writeFile } from 'node:fs/promises';
+import { readdir, realpath, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
+import { fileExists } from '../../system/file-exists.ts';
 import { waitFor } from '../../system/wait.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 
@@ -36,11 +37,7 @@ async function checkIsFree(name: string): Promise<void> {
 const WAIT = { timeoutMs: 20_000, intervalMs: 50, code: 'KND_DISK_BUSY' } as const;
 
 async function untilGone(sysfs: string): Promise<void> {
-  const isGone = () =>
-    access(sysfs).then(
-      () => undefined,
-      () => true,
-    );
+  const isGone = async () => ((await fileExists(sysfs)) ? undefined : true);
   await waitFor(isGone, { ...WAIT, name: `the end of ${sysfs}` });
 }
 

@@ -1,5 +1,6 @@
-import { access, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import type { Disk } from '../../protocol/inventory.ts';
+import { fileExists } from '../../system/file-exists.ts';
 import { waitFor } from '../../system/wait.ts';
 import { isOnDisk } from '../disks/partition-paths.ts';
 
@@ -10,11 +11,7 @@ export async function detachDisk(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const control = `/sys/block/${disk.name}/device/delete`;
-  const canDelete = await access(control).then(
-    () => true,
-    () => false,
-  );
-  if (!canDelete) return 'its driver cannot detach it';
+  if (!(await fileExists(control))) return 'its driver cannot detach it';
   // An installer that still reads from its stick must not lose it.
   const mounts = await readFile('/proc/mounts', 'utf8');
   if (mounts.split('\n').some((line) => isOnDisk(line.split(' ')[0] ?? '', disk.path)))

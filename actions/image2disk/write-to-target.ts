@@ -1,12 +1,11 @@
-import { access } from 'node:fs/promises';
 import { redact } from '../../net/redact.ts';
 import type { Disk } from '../../protocol/inventory.ts';
-import { waitFor } from '../../system/wait.ts';
 import type { ActionContext, ActionResult } from '../contract/action.ts';
 import { chooseTargetDisk } from '../disks/choose-target.ts';
 import { identityOf } from '../disks/disk-identity.ts';
 import { announcePlan, checkPlanHolds, planFor } from '../disks/plan.ts';
 import { rememberTarget } from '../disks/target-memory.ts';
+import { waitForPartitions } from '../disks/wait-for-partitions.ts';
 import { tearDownHolders } from '../erase/holders.ts';
 import { type WriteProgress, writeImage } from '../image-writer/index.ts';
 import { type ImageAccess, type ImageVariables, writeRequestFor } from './write-request.ts';
@@ -49,7 +48,7 @@ export async function writeToTarget(
   });
   context.log('info', `the write took at most ${peakMemoryMb()} MB of memory`);
   await rememberTarget(disk);
-  const partitions = await waitForPartitions(disk, context);
+  const partitions = await writtenPartitions(disk, context);
   return {
     summary: `${disk.path}: ${result.closingLine}`,
     data: { planHash, disk: identityOf(disk), partitions, peakMemoryMb: peakMemoryMb(), ...result },
@@ -76,29 +75,10 @@ function progressEvent({ phase, percent, etaSeconds, waitingFor, ...figures }: W
   };
 }
 
-/** The kernel reads the new table a moment after the writer asked it to; later actions need the devices. */
-async function waitForPartitions(disk: Disk, context: ActionContext): Promise<string[]> {
+async function writtenPartitions(disk: Disk, context: ActionContext): Promise<string[]> {
   const written = (await context.machine.listDisks()).find(({ path }) => path === disk.path);
   const paths = written?.partitions.map(({ path }) => path) ?? [];
   if (disk.kind === 'loop') return paths; // a loop device shows its partitions only if it was set up to
-  await waitFor(
-    async () => {
-      const there = await Promise.all(
-        paths.map((path) =>
-          access(path).then(
-            () => true,
-            () => false,
-          ),
-        ),
-      );
-      return there.every(Boolean) ? true : undefined;
-    },
-    {
-      name: `the partitions of ${disk.path}`,
-      timeoutMs: 20_000,
-      signal: context.signal,
-      code: 'KND_PARTITIONS_MISSING',
-    },
-  );
+  await waitForPartitions(context, disk.path, paths);
   return paths;
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { access } from 'node:fs/promises';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
+import { fileExists } from '../../system/file-exists.ts';
 import { type ActionContext, defineAction } from '../contract/action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
@@ -43,18 +43,12 @@ export const lvmPartition = defineAction({
     const what = `${variables.LVM_SIZE} GiB for ${variables.VG_NAME} on ${device}`;
     if (context.isDryRun) return { summary: `would make ${what}` };
     // There already may mean: written by a run that was killed before the kernel was told.
-    if (!isThere || !(await isVisible(device))) await rereadPartitions(context, disk, [number]);
+    if (!isThere || !(await fileExists(device))) await rereadPartitions(context, disk, [number]);
     if (isThere) await refuseOthersVolumes(context, device, variables.VG_NAME);
     await makeVolumeGroup(context, variables.VG_NAME, [device]);
     return { summary: `made ${what}`, data: { partition: device, volumeGroup: variables.VG_NAME } };
   },
 });
-
-const isVisible = (device: string) =>
-  access(device).then(
-    () => true,
-    () => false,
-  );
 
 /** A partition that was there may hold a group of another name, and data with it. One that was just made can only hold leftovers. */
 export async function refuseOthersVolumes(

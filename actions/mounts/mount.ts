@@ -6,7 +6,7 @@ import { waitFor } from '../../system/wait.ts';
 import type { ActionContext } from '../contract/action.ts';
 import type { LedgerEntry } from '../resources/ledger.ts';
 
-type MountContext = Pick<ActionContext, 'run' | 'resources'>;
+export type MountContext = Pick<ActionContext, 'run' | 'resources'>;
 
 /** Something mounted; it goes away with the action, or earlier by unmount(). */
 export interface Mounted {

@@ -1,12 +1,10 @@
-import { access } from 'node:fs/promises';
 import { defineAction } from '../contract/action.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
-import { mountOn } from '../mounts/mount.ts';
+import { mountEfiVariables } from '../mounts/mount-efi-variables.ts';
 import { readCrashDump, removeCrashDump } from './crash-dump.ts';
 import { readInstalledLogs } from './read-installed-system.ts';
 import { findReason } from './verdict.ts';
 
-const EFIVARS = '/sys/firmware/efi/efivars';
 const LINES_PER_LOG = 80;
 
 export const postMortem = defineAction({
@@ -27,7 +25,7 @@ export const postMortem = defineAction({
     'The orchestrator runs it by itself when a node comes back into the Micro-OS before its installed system has reported.',
   ],
   async run(variables, context) {
-    const directory = await crashDirectory(context);
+    const directory = await mountEfiVariables(context);
     const crash = directory ? await readCrashDump(directory) : { text: '', files: [] };
     const logs = await readInstalledLogs(context, {
       device: variables.DEST_DISK,
@@ -48,16 +46,3 @@ export const postMortem = defineAction({
     return { summary: reason, data: { code: 'KND_FIRST_BOOT_FAILED' } };
   },
 });
-
-/** efivarfs, mounted if need be; undefined on a machine that booted by BIOS. */
-async function crashDirectory(context: Parameters<typeof mountOn>[0]): Promise<string | undefined> {
-  const exists = (file: string) =>
-    access(file).then(
-      () => true,
-      () => false,
-    );
-  if (!(await exists('/sys/firmware/efi'))) return undefined;
-  const isMounted = await exists(`${EFIVARS}/BootOrder-8be4df61-93ca-11d2-aa0d-00e098032b8c`);
-  if (!isMounted) await mountOn(context, ['-t', 'efivarfs', 'efivarfs'], EFIVARS).catch(() => {});
-  return EFIVARS;
-}

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { access, mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { encodeGpt, type Piece } from '../../formats/partition-table/gpt-encode.ts';
 import { encodeMbr } from '../../formats/partition-table/mbr-encode.ts';
@@ -7,7 +7,6 @@ import { fetchText } from '../../net/http.ts';
 import { siteNetwork } from '../../net/site-network.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
-import { waitFor } from '../../system/wait.ts';
 import { type ActionContext, type ActionResult, defineAction } from '../contract/action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 import { chooseTargetDisk, findDisk, whyNever } from '../disks/choose-target.ts';
@@ -15,6 +14,7 @@ import { describeDisk } from '../disks/describe-disk.ts';
 import { identityOf } from '../disks/disk-identity.ts';
 import { partitionPath, splitPartitionPath } from '../disks/partition-paths.ts';
 import { announcePlan, CONSENT_PARAMETERS, checkPlanHolds, type DiskPlan, planFor } from '../disks/plan.ts';
+import { waitForPartitions } from '../disks/wait-for-partitions.ts';
 import { eraseDisk } from '../erase/erase-disk.ts';
 import { tearDownHolders } from '../erase/holders.ts';
 import { lvm, makeVolumeGroup } from '../volume-groups/volume-group.ts';
@@ -152,9 +152,10 @@ async function partition(
       okExitCodes: disk.kind === 'loop' ? [0, 1] : [0],
     });
     if (disk.kind !== 'loop')
-      await waitForAll(
-        numbers.map((number) => partitionPath(disk.path, number)),
+      await waitForPartitions(
         context,
+        disk.path,
+        numbers.map((number) => partitionPath(disk.path, number)),
       );
   }
   for (const group of storage.volume_groups) await makeVolumes(context, group);
@@ -195,28 +196,6 @@ async function makeVolumes(context: ActionContext, group: RootioVolumeGroup): Pr
     await lvm(context, ['lvcreate', '-y', '-W', 'y', '-n', name, ...amount, group.name]);
   }
   await lvm(context, ['vgchange', '-ay', group.name]);
-}
-
-async function waitForAll(paths: readonly string[], context: ActionContext): Promise<void> {
-  await waitFor(
-    async () => {
-      const there = await Promise.all(
-        paths.map((file) =>
-          access(file).then(
-            () => true,
-            () => false,
-          ),
-        ),
-      );
-      return there.every(Boolean) ? true : undefined;
-    },
-    {
-      name: `the partitions ${paths.join(', ')}`,
-      timeoutMs: 20_000,
-      signal: context.signal,
-      code: 'KND_PARTITIONS_MISSING',
-    },
-  );
 }
 
 async function wipe(

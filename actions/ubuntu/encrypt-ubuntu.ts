@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { access, mkdir, readFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import path from 'node:path';
 import { PARTITION_TYPES } from '../../formats/partition-table/partition-types.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk } from '../../protocol/inventory.ts';
+import { fileExists } from '../../system/file-exists.ts';
 import type { ActionContext, ActionResult } from '../contract/action.ts';
 import { BlockDevice } from '../disks/block-device.ts';
 import { readTable, rereadPartitions, writeTable } from '../disks/installed-disk.ts';
@@ -165,11 +166,7 @@ async function prepareSystem(
   layout: EncryptedUbuntuLayout,
   context: ActionContext,
 ): Promise<void> {
-  const isUefi = await access('/sys/firmware/efi').then(
-    () => true,
-    () => false,
-  );
-  if (layout.boot && !isUefi) {
+  if (layout.boot && !(await fileExists('/sys/firmware/efi'))) {
     throw new KindlingError(
       'KND_ENCRYPTION_UNSUPPORTED',
       `${disk.path}: this machine starts by BIOS, whose GRUB cannot be led to a /boot of its own`,

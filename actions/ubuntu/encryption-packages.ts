@@ -1,6 +1,7 @@
-import { access, readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
+import { fileExists } from '../../system/file-exists.ts';
 import type { ActionContext } from '../contract/action.ts';
 import { enterRoot } from '../target-root/enter-root.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
@@ -17,11 +18,7 @@ const PACKAGES = {
 
 /** Makes sure, while nothing is encrypted yet, that the mounted system has what it will open its volumes with. */
 export async function installEncryptionPackages(context: ActionContext, root: string): Promise<void> {
-  const lacks = async (file: string) =>
-    access(await pathInRoot(root, file)).then(
-      () => false,
-      () => true,
-    );
+  const lacks = async (file: string) => !(await fileExists(await pathInRoot(root, file)));
   for (const program of NEEDED) {
     if (!(await lacks(program))) continue;
     throw new KindlingError(

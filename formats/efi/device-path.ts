@@ -75,10 +75,16 @@ export function pathToLoader(drive: HardDriveNode, loader: string): DevicePathNo
   ];
 }
 
+/** The first partition of the path that has a GUID. */
 export function hardDriveOf(nodes: readonly DevicePathNode[]): HardDriveNode | undefined {
-  const node = nodes.find(({ type, subtype }) => type === MEDIA && subtype === HARD_DRIVE);
-  if (!node || node.data.length < HD.end || node.data.readUInt8(HD.signatureType) !== SIGNATURE_GUID)
-    return undefined;
+  const node = nodes.find(
+    ({ type, subtype, data }) =>
+      type === MEDIA &&
+      subtype === HARD_DRIVE &&
+      data.length >= HD.end &&
+      data.readUInt8(HD.signatureType) === SIGNATURE_GUID,
+  );
+  if (!node) return undefined;
   return {
     partition: node.data.readUInt32LE(HD.partition),
     startLba: node.data.readBigUInt64LE(HD.start),

@@ -1,3 +1,5 @@
+import { ACTIVE, decodeLoadOption } from '../../formats/efi/load-option.ts';
+import { bootEntryName, decodeEntryNumbers, EFI_GLOBAL_GUID } from '../../formats/efi/variables.ts';
 import { guidAt, guidToBytes } from '../../formats/guid.ts';
 import { KindlingError } from '../../protocol/error.ts';
 
@@ -9,7 +11,7 @@ export interface EfiVariable {
   data: Buffer;
 }
 
-export const EFI_GLOBAL_GUID = '8be4df61-93ca-11d2-aa0d-00e098032b8c';
+export { EFI_GLOBAL_GUID };
 
 // Layout: UEFI Platform Initialization specification 1.7, volume 3, 3.2.1 (firmware volume header); the variable
 // store and variable headers are edk2's, MdeModulePkg/Include/Guid/VariableFormat.h.
@@ -108,15 +110,10 @@ export interface BootEntry {
 export function bootOrder(variables: readonly EfiVariable[]): BootEntry[] {
   const find = (name: string) =>
     variables.find((variable) => variable.name === name && variable.guid === EFI_GLOBAL_GUID);
-  const order = find('BootOrder')?.data ?? Buffer.alloc(0);
-  const entries: BootEntry[] = [];
-  for (let at = 0; at + 2 <= order.length; at += 2) {
-    const number = order.readUInt16LE(at);
-    const option = find(`Boot${number.toString(16).toUpperCase().padStart(4, '0')}`)?.data;
-    if (!option) continue;
-    // EFI_LOAD_OPTION (UEFI 2.10, 3.1.3): attributes, length of the device path, description, device path, …
-    const [description = ''] = option.toString('utf16le', 6).split('\0');
-    entries.push({ number, description, isActive: (option.readUInt32LE(0) & 1) === 1 });
-  }
-  return entries;
+  return decodeEntryNumbers(find('BootOrder')?.data).flatMap((number) => {
+    const option = decodeLoadOption(find(bootEntryName(number))?.data ?? Buffer.alloc(0));
+    if (!option) return [];
+    const { description, attributes } = option;
+    return { number, description, isActive: (attributes & ACTIVE) !== 0 };
+  });
 }

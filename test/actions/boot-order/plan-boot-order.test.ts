@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { applyBootPlan } from '../../../actions/boot-order/boot-order.ts';
-import { encodeNumbers, entryName, readBootState } from '../../../actions/boot-order/boot-state.ts';
+import { readBootState } from '../../../actions/boot-order/boot-state.ts';
 import { type EfiVariables, efiVariables } from '../../../actions/boot-order/efi-variables.ts';
 import { planBootOrder, type WantedBoot } from '../../../actions/boot-order/plan-boot-order.ts';
 import { prepareLoaders } from '../../../actions/boot-order/system-partition.ts';
 import { pathToLoader } from '../../../formats/efi/device-path.ts';
 import { encodeLoadOption } from '../../../formats/efi/load-option.ts';
+import { bootEntryName, encodeEntryNumbers } from '../../../formats/efi/variables.ts';
 import { KindlingError } from '../../../protocol/error.ts';
 
 const drive = {
@@ -47,10 +48,10 @@ async function firmware(labels: string[]): Promise<void> {
       devicePath: [],
       optionalData: Buffer.from('x'),
     });
-    await efi.write(entryName(number), option);
+    await efi.write(bootEntryName(number), option);
   }
-  await efi.write('BootOrder', encodeNumbers([...labels.keys()]));
-  await efi.write('BootCurrent', encodeNumbers([0]));
+  await efi.write('BootOrder', encodeEntryNumbers([...labels.keys()]));
+  await efi.write('BootCurrent', encodeEntryNumbers([0]));
 }
 
 async function apply(changes: Partial<WantedBoot> = {}) {
@@ -104,9 +105,9 @@ describe('setting the boot order', () => {
       ] as const) {
         const devicePath = pathToLoader({ ...drive, partUuid }, '\\EFI\\ubuntu\\shimx64.efi');
         const option = { attributes: 1, description: label, devicePath, optionalData: Buffer.alloc(0) };
-        await efi.write(entryName(number), encodeLoadOption(option));
+        await efi.write(bootEntryName(number), encodeLoadOption(option));
       }
-      await efi.write('BootOrder', encodeNumbers([0, 1, 2, 3]));
+      await efi.write('BootOrder', encodeEntryNumbers([0, 1, 2, 3]));
       const before = await efi.read('Boot0001');
       const { state } = await apply({ label, partitions: [drive.partUuid, there] });
       expect([...state.entries.keys()].sort()).toEqual([0, 1, 4]);
@@ -123,14 +124,14 @@ describe('setting the boot order', () => {
 
   it('after-report lets the network lead, with the disk behind it, until the installed system has reported', async () => {
     await firmware(['UEFI NVMe', 'UEFI PXEv4', 'Ubuntu']);
-    await efi.write('BootCurrent', encodeNumbers([1]));
+    await efi.write('BootCurrent', encodeEntryNumbers([1]));
     const { state } = await apply({ policy: 'after-report', demoteCurrent: true });
     expect(state).toMatchObject({ order: [1, 3, 0, 2], next: 3 });
   });
 
   it('after-report keeps the order where the firmware does not tell what it booted from', async () => {
     await firmware(['UEFI NVMe', 'UEFI PXEv4']);
-    await efi.write('BootCurrent', encodeNumbers([9]));
+    await efi.write('BootCurrent', encodeEntryNumbers([9]));
     const { state } = await apply({ policy: 'after-report' });
     expect(state).toMatchObject({ order: [0, 1, 2], next: 2 });
   });

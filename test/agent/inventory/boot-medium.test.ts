@@ -18,12 +18,11 @@ function loadOption(signatureType = 2): Buffer {
   hardDrive.writeUInt8(signatureType, 41);
   const pci = Buffer.from([1, 1, 6, 0, 0, 0x1d]);
   const end = Buffer.from([0x7f, 0xff, 4, 0]);
+  const path = Buffer.concat([pci, hardDrive, end]);
   return Buffer.concat([
-    Buffer.from([1, 0, 0, 0, 0, 0]),
+    Buffer.from([1, 0, 0, 0, path.length, 0]),
     Buffer.from('USB stick\0', 'utf16le'),
-    pci,
-    hardDrive,
-    end,
+    path,
   ]);
 }
 
