@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
+import { isCollection, parseAllDocuments, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import type { WorkflowSchema } from '../orchestrator-stub/http/api/workflow-schemas.ts';
 import type { Template } from '../orchestrator-stub/workflow/built-in.ts';
@@ -51,7 +52,13 @@ export function defineWorkflowCommand(command: Command): void {
     print(await new ServerConnection(options).call<Workflow>('POST', path, { plan }), options);
   });
   withConnection(command.command('start <node> <template>').description('run a template on a node'))
-    .option('--set <name=value>', 'a value for the template; may be repeated', collectValue, {})
+    .option(
+      '--set <name=value>',
+      'a value for the template, a text or a list or mapping in YAML; may be repeated',
+      collectValue,
+      {},
+    )
+    .option('--hardware <file>', 'a Hardware object of Tinkerbell, instead of what is known of the node')
     .option('--paused', 'prepare it only; «resume» lets it begin')
     .action(start);
   withConnection(command.command('templates').description('every template')).action(templates);
@@ -93,9 +100,15 @@ async function show(id: string, options: ConnectionOptions): Promise<void> {
 async function start(
   node: string,
   name: string,
-  options: ConnectionOptions & { set: Record<string, string>; paused?: boolean },
+  options: ConnectionOptions & { set: Record<string, unknown>; hardware?: string; paused?: boolean },
 ): Promise<void> {
-  const body = { node, template: name, variables: options.set, isPaused: options.paused ?? false };
+  const body = {
+    node,
+    template: name,
+    variables: options.set,
+    ...(options.hardware === undefined ? {} : { hardware: readHardware(options.hardware) }),
+    isPaused: options.paused ?? false,
+  };
   print(await new ServerConnection(options).call<Workflow>('POST', '/api/v1/workflows', body), options);
 }
 
@@ -165,8 +178,33 @@ function stateOf({ state, isPaused }: Workflow): string {
   return isPaused ? `${state}, paused` : state;
 }
 
-function collectValue(text: string, previous: Record<string, string>): Record<string, string> {
+/** The Hardware object of a file, which may hold others beside it. */
+function readHardware(file: string): unknown {
+  const objects = parseAllDocuments(readFileSync(file, 'utf8'));
+  const documents = Array.isArray(objects) ? objects : [];
+  const [wrong] = documents.flatMap(({ errors }) => errors);
+  if (wrong)
+    throw new KindlingError('KND_HARDWARE_INVALID', `${file}: ${wrong.message.split('\n')[0] ?? ''}`);
+  const found = documents.filter((document) => document.get('kind') === 'Hardware');
+  if (found.length !== 1)
+    throw new KindlingError(
+      'KND_HARDWARE_INVALID',
+      `${file} has ${found.length} objects of the kind Hardware; it must have one`,
+    );
+  return found[0]?.toJS();
+}
+
+/** Values of a hardware map are texts; what is written as a list or mapping is one. */
+function collectValue(text: string, previous: Record<string, unknown>): Record<string, unknown> {
   const at = text.indexOf('=');
   if (at < 1) throw new KindlingError('KND_USAGE', `--set takes name=value, not ${text}`);
-  return { ...previous, [text.slice(0, at)]: text.slice(at + 1) };
+  const value = text.slice(at + 1);
+  const structure: unknown = /^\s*[[{]/.test(value) ? readStructure(value) : undefined;
+  return { ...previous, [text.slice(0, at)]: structure ?? value };
+}
+
+/** Undefined where it only looks like YAML. */
+function readStructure(text: string): unknown {
+  const document = parseDocument(text);
+  return document.errors.length === 0 && isCollection(document.contents) ? document.toJS() : undefined;
 }

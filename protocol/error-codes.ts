@@ -937,6 +937,12 @@ export const ERROR_CODES = {
     meaning: 'A file for bulk registration has rows that cannot be registered.',
     hint: 'Each bad row is listed with its reason; correct them, nothing was imported.',
   },
+  KND_HARDWARE_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A Hardware object of Tinkerbell has a value of the wrong type.',
+    hint: 'The message names the field.',
+  },
   KND_NODE_CONFLICT: {
     exit: 1,
     retryable: false,

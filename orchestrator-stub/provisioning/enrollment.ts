@@ -15,6 +15,7 @@ import { resourceId } from '../store/identifiers.ts';
 import type { Template } from '../workflow/built-in.ts';
 import { defineWorkflow } from '../workflow/definition.ts';
 import type { Workflows } from '../workflow/workflows.ts';
+import { knownHardware, nodeHardware } from './node-hardware.ts';
 
 export interface EnrollmentOptions {
   database: Database;
@@ -94,7 +95,12 @@ export class Enrollment {
           hostId: host.id,
           generation: 0,
           template: this.#options.template(rule.template),
-          data: { device_1: agentId, DeviceInfoHwMacID: agentId, worker_id: agentId },
+          data: {
+            device_1: agentId,
+            DeviceInfoHwMacID: agentId,
+            worker_id: agentId,
+            ...nodeHardware(host, knownHardware(hosts, host)),
+          },
           now: now(),
         }),
       );

@@ -10,6 +10,7 @@ import { quoteGo } from '../workflow/go-template/printf.ts';
 import { renderTemplate } from '../workflow/go-template/render.ts';
 import type { Value } from '../workflow/go-template/values.ts';
 import { packCustomConfigs } from './custom-configs.ts';
+import { nodeHardware } from './node-hardware.ts';
 
 export interface WorkflowInputs {
   host: Host;
@@ -19,6 +20,8 @@ export interface WorkflowInputs {
   /** Whether nodes that get the same image help each other. */
   hasNeighbors: boolean;
   inventory: Inventory | undefined;
+  /** What a Tinkerbell agent said of the machine. */
+  attributes?: unknown;
   client: NodeClient;
   isQcow2: boolean;
   /** PEM of the site's CA. */
@@ -35,7 +38,7 @@ const COMPRESSED_SUFFIX = /\.(gz|bz2|bzip2|xz|zs|zst)(\?|#|$)/;
  * values are texts.
  */
 export function templateData(inputs: WorkflowInputs): { [key: string]: Value } {
-  const { host, profile, settings, inventory, client } = inputs;
+  const { host, profile, settings, inventory, attributes, client } = inputs;
   const image = (name: string) => `${settings.actionRegistry}/${name}:${settings.actionVersion}`;
   const customConfigs = packCustomConfigs(profile.customConfigs, isStandalone(profile));
   return {
@@ -96,7 +99,7 @@ export function templateData(inputs: WorkflowInputs): { [key: string]: Value } {
     KindlingCaCert: Buffer.from(inputs.ca).toString('base64'),
     // Tinkerbell's own names, for templates that come from there.
     device_1: host.reportedMac ?? '',
-    Hardware: hardware(inventory),
+    ...nodeHardware(host, { inventory, attributes, ntpServers: settings.ntpServers }),
     ...profile.variables,
   };
 }
@@ -114,13 +117,6 @@ function imageUrl(profile: Profile): string {
 /** Whether the installed system will report and then put itself at the head of the boot order. */
 function commitsBootOrder(profile: Profile): boolean {
   return profile.cloudInit === null && !isStandalone(profile);
-}
-
-function hardware(inventory: Inventory | undefined): Value {
-  return {
-    Disks: (inventory?.disks ?? []).filter(({ kind }) => kind === 'disk').map(({ path }) => path),
-    Interfaces: (inventory?.nics ?? []).map(({ name, mac }) => ({ DHCP: { MAC: mac, IfaceName: name } })),
-  };
 }
 
 function cloudInit({ host, profile, settings, client, ca, origin, instance }: WorkflowInputs): string {

@@ -23,10 +23,13 @@ import { resourceId } from '../store/identifiers.ts';
 import { isStateFailure } from '../store/state-failure.ts';
 import type { Template } from '../workflow/built-in.ts';
 import { defineWorkflow } from '../workflow/definition.ts';
+import type { Value } from '../workflow/go-template/values.ts';
+import { type HardwareObject, hardwareData } from '../workflow/hardware.ts';
 import { isTerminal, type StoredWorkflow, type WorkflowDefinition } from '../workflow/workflow.ts';
 import type { Workflows } from '../workflow/workflows.ts';
 import { ImageFormats } from './image-format.ts';
 import { templateData } from './inputs.ts';
+import { knownHardware, nodeHardware } from './node-hardware.ts';
 import type { PostMortem } from './post-mortem.ts';
 
 export interface ProvisioningOptions {
@@ -218,6 +221,13 @@ export class Provisioning {
     this.#startWorkflow(hostId, isQcow2);
   }
 
+  /** What templates may say of a node's hardware: the object that was given, else what is known of the node. */
+  hardwareOf(host: Host, given?: HardwareObject): { [key: string]: Value } {
+    if (given) return hardwareData(given);
+    const { hosts, settings } = this.#options;
+    return nodeHardware(host, { ...knownHardware(hosts, host), ntpServers: settings().ntpServers });
+  }
+
   /** Everything is read again: the question about the image may have taken a while. */
   #startWorkflow(hostId: HostId, isQcow2: boolean): void {
     const { database, workflows } = this.#options;
@@ -246,6 +256,7 @@ export class Provisioning {
         settings: settings(),
         hasNeighbors: hasNeighbors(),
         inventory: hosts.inventory(hostId),
+        attributes: hosts.attributes(hostId),
         client: credentials.issue(host, now()),
         isQcow2,
         ca: ca(),

@@ -25,15 +25,19 @@ const NODE_VALUES = [
   'DeviceInfoGUID',
   'device_1',
   'worker_id',
-  'Hardware',
 ];
 const PLAIN_VALUE = /^[\w.:/+@-]{0,200}$/;
 
-function refuseStructure(name: string, value: Value): void {
+export function isPlainValue(value: string): boolean {
+  return PLAIN_VALUE.test(value);
+}
+
+/** Throws on a value of a node that could be read as YAML of its own. */
+export function refuseStructure(name: string, value: Value): void {
   if (Array.isArray(value)) for (const each of value) refuseStructure(name, each);
   else if (typeof value === 'object' && value !== null)
     for (const each of Object.values(value)) refuseStructure(name, each);
-  else if (typeof value === 'string' && !PLAIN_VALUE.test(value))
+  else if (typeof value === 'string' && !isPlainValue(value))
     throw new KindlingError(
       'KND_TEMPLATE_INVALID',
       `${name}: the node’s value has characters that no such value has`,

@@ -5,6 +5,7 @@ import type { Provisioning } from '../../provisioning/provisioning.ts';
 import { ulid } from '../../store/identifiers.ts';
 import { defineWorkflow } from '../../workflow/definition.ts';
 import { renderTemplate } from '../../workflow/go-template/render.ts';
+import { hardwareData } from '../../workflow/hardware.ts';
 import { parseWorkflowTemplate } from '../../workflow/template.ts';
 import type { Templates } from '../../workflow/templates.ts';
 import type { Workflows } from '../../workflow/workflows.ts';
@@ -24,7 +25,14 @@ const name = z
 const TemplateSchema = z
   .object({ name: z.string(), isBuiltIn: z.boolean(), text: z.string() })
   .meta({ id: 'Template' });
-const variables = z.record(z.string(), z.string()).default({});
+const variables = z
+  .record(z.string(), z.json())
+  .default({})
+  .describe('Texts, as in a hardware map; lists and mappings too');
+const hardware = z
+  .looseObject({ spec: z.record(z.string(), z.json()).optional() })
+  .optional()
+  .describe('A Hardware object of Tinkerbell for «.Hardware», instead of what is known of the node');
 
 export function workflowRoutes({
   workflows,
@@ -61,6 +69,7 @@ export function workflowRoutes({
         node: z.string().min(1),
         template: name,
         variables,
+        hardware,
         isPaused: z.boolean().default(false).describe('Prepare it only; «resume» lets it begin'),
       }),
       answer: WorkflowSchema,
@@ -72,7 +81,12 @@ export function workflowRoutes({
           hostId: host.id,
           generation: 0,
           template: templates.get(body.template),
-          data: { device_1: mac, DeviceInfoHwMacID: mac, ...body.variables },
+          data: {
+            device_1: mac,
+            DeviceInfoHwMacID: mac,
+            ...provisioning.hardwareOf(host, body.hardware),
+            ...body.variables,
+          },
           now: now(),
         });
         return workflowView(workflows.add(definition, body.isPaused));
@@ -176,11 +190,12 @@ export function workflowRoutes({
       tag: 'templates',
       operationId: 'renderTemplate',
       summary: 'Render a template with values and check the outcome, without running it',
-      body: z.strictObject({ variables }),
+      body: z.strictObject({ variables, hardware }),
       answer: z.object({ text: z.string(), actions: z.number() }),
       handle: ({ path, body }) => {
         const template = templates.get(path['name'] ?? '');
-        const text = renderTemplate(template.text, body.variables, { name: template.name });
+        const data = { ...hardwareData(body.hardware ?? {}), ...body.variables };
+        const text = renderTemplate(template.text, data, { name: template.name });
         const { tasks } = parseWorkflowTemplate(text, template.name);
         return { text, actions: tasks.reduce((sum, task) => sum + task.actions.length, 0) };
       },
