@@ -26,7 +26,8 @@ const NODE_VALUES = [
   'device_1',
   'worker_id',
 ];
-const PLAIN_VALUE = /^[\w.:/+@-]{0,200}$/;
+/** Spaces too, as firmware has them in serial numbers, but none that begins a list or ends a key. */
+const PLAIN_VALUE = /^(?! |- |.*: )[\w.:/+@ -]{0,200}$/;
 
 export function isPlainValue(value: string): boolean {
   return PLAIN_VALUE.test(value);

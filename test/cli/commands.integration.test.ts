@@ -154,6 +154,24 @@ describe('the commands, against a server that was started by one', () => {
     expect(await asJson('node', 'show', 'CSV10001')).toMatchObject({ site: 'shop', metadata: { rack: '1' } });
   });
 
+  test('workflow start takes a Hardware object from a file, and lists and mappings as values', async () => {
+    const template = join(folder, 'disks.yaml');
+    await writeFile(
+      template,
+      'version: "0.1"\nname: disks\ntasks:\n  - name: t\n    worker: "{{ .device_1 }}"\n    actions:\n      - name: "{{ index .Hardware.Disks 0 }} {{ index .more 1 }}"\n        image: example.org/a:1\n',
+    );
+    const hardware = join(folder, 'hardware.yaml');
+    await writeFile(hardware, 'kind: Template\n---\nkind: Hardware\nspec: {disks: [{device: /dev/sdq}]}\n');
+    await kindling('workflow', 'template', 'disks', '--file', template);
+    await kindling('node', 'register', '--mac', '52:54:00:12:34:58', '--name', 'w2');
+    const start = ['workflow', 'start', 'w2', 'disks', '--set', 'more=[a, b]', '--paused', '--hardware'];
+    expect((await kindling(...start, hardware)).out).toMatch(/^\/dev\/sdq b +PENDING/m);
+    expect(await kindling(...start, template)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('has 0 objects of the kind Hardware'),
+    });
+  });
+
   test('workflow: templates, start, list, show, pause, resume, cancel, retry', async () => {
     const file = join(folder, 'hello.yaml');
     await writeFile(

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { isPlainValue } from '../../../orchestrator-stub/workflow/definition.ts';
 import { renderTemplate } from '../../../orchestrator-stub/workflow/go-template/render.ts';
 import { type HardwareObject, hardwareData } from '../../../orchestrator-stub/workflow/hardware.ts';
 
@@ -66,4 +67,16 @@ test('a value of the wrong type is named', () => {
       message: 'hardware: spec.interfaces[0].dhcp.mac must be a text',
     }),
   );
+});
+
+test.each([
+  ['/dev/disk/by-id/nvme-eui.0025', true],
+  ['PF 123/45-6', true],
+  ['x: y', false],
+  ['- x', false],
+  ['x\ny', false],
+  ['x #y', false],
+  ['{x', false],
+])('%j of a node may be put into a template: %s', (value, isPlain) => {
+  expect(isPlainValue(value)).toBe(isPlain);
 });
