@@ -73,12 +73,12 @@ export interface ChunkOptions {
   mode?: 'write' | 'delta' | 'repair';
   /** How often finished chunks are synced and noted on the disk. Default 2 s. */
   journalIntervalMs?: number;
-  /** Neighbours that may hold chunks. Off unless given. */
-  neighbours?: NeighbourOptions;
+  /** Neighbors that may hold chunks. Off unless given. */
+  neighbors?: NeighborOptions;
 }
 
 /** Nodes that get the same image: a list that somebody wrote down, or an orchestrator that knows who they are. */
-export type NeighbourOptions = {
+export type NeighborOptions = {
   /** How long to go on serving after this node's own image is done. */ lingerMs?: number;
 } & (
   | {

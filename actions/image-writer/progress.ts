@@ -1,3 +1,4 @@
+import { formatBytes } from '../../system/format-bytes.ts';
 import type { Bottleneck, WriteImageContext, WriteImageRequest, WriteProgress } from './interface.ts';
 
 /** The running figures a progress line is made from. */
@@ -116,8 +117,6 @@ const LIMITED_BY: Record<Bottleneck, string> = {
 
 /** «3.9 GiB in 21 s, 190 MB/s; limited by the network» */
 export function closingLine(bytesRaw: number, seconds: number, limitedBy: Bottleneck): string {
-  const size =
-    bytesRaw >= 2 ** 30 ? `${(bytesRaw / 2 ** 30).toFixed(1)} GiB` : `${(bytesRaw / 2 ** 20).toFixed(1)} MiB`;
   const rate = Math.round(bytesRaw / 1e6 / Math.max(seconds, 0.001));
-  return `${size} in ${seconds.toFixed(seconds < 10 ? 1 : 0)} s, ${rate} MB/s; limited by ${LIMITED_BY[limitedBy]}`;
+  return `${formatBytes(bytesRaw)} in ${seconds.toFixed(seconds < 10 ? 1 : 0)} s, ${rate} MB/s; limited by ${LIMITED_BY[limitedBy]}`;
 }

@@ -7,7 +7,7 @@ import type { Values } from '../contract/parameters.ts';
 import type {
   ChunkOptions,
   ExpectedImage,
-  NeighbourOptions,
+  NeighborOptions,
   Transport,
   WriteImageRequest,
 } from '../image-writer/index.ts';
@@ -92,12 +92,12 @@ function chunksFor(variables: ImageVariables): ChunkOptions {
     manifestUrl: variables.KINDLING_MANIFEST,
     manifestRoot: variables.KINDLING_MANIFEST_ROOT,
     trustedKeys: keysOf(variables),
-    neighbours: neighboursOf(variables),
+    neighbors: neighborsOf(variables),
   });
 }
 
 /** A list that somebody wrote goes before the one the orchestrator keeps. */
-function neighboursOf(variables: ImageVariables): NeighbourOptions | undefined {
+function neighborsOf(variables: ImageVariables): NeighborOptions | undefined {
   const {
     KINDLING_NEIGHBOURS: list,
     KINDLING_NEIGHBOURS_URL: directoryUrl,
@@ -105,7 +105,7 @@ function neighboursOf(variables: ImageVariables): NeighbourOptions | undefined {
     KINDLING_NEIGHBOUR_PORT: port,
   } = variables;
   if (list !== undefined)
-    return neighboursFor(addresses('KINDLING_NEIGHBOURS', list), lingerSeconds, ownAddresses());
+    return neighborsFor(addresses('KINDLING_NEIGHBOURS', list), lingerSeconds, ownAddresses());
   return directoryUrl === undefined
     ? undefined
     : { directoryUrl, listen: { port }, lingerMs: lingerSeconds * 1000 };
@@ -115,11 +115,11 @@ function neighboursOf(variables: ImageVariables): NeighbourOptions | undefined {
  * The orchestrator gives every node the same list; each finds itself in it by its own addresses. A node that is not in
  * the list takes no part: nobody could ask it, and everybody would count on it.
  */
-export function neighboursFor(
+export function neighborsFor(
   urls: readonly string[],
   lingerSeconds: number,
   addresses: readonly string[],
-): NeighbourOptions | undefined {
+): NeighborOptions | undefined {
   const own = urls.map((url) => new URL(url)).find(({ hostname }) => addresses.includes(bare(hostname)));
   if (!own) return undefined;
   const ownUrl = urls.find((url) => new URL(url).href === own.href) ?? own.href;

@@ -35,7 +35,7 @@ export async function writeToTarget(
   }
 
   const request = writeRequestFor(action, variables, disk.path, access);
-  if (variables.KINDLING_NEIGHBOURS !== undefined && !request.chunks?.neighbours) {
+  if (variables.KINDLING_NEIGHBOURS !== undefined && !request.chunks?.neighbors) {
     context.log('warn', 'none of the addresses in KINDLING_NEIGHBOURS is this node’s: it takes no part');
   }
   await tearDownHolders(disk.name, context.run, (message) => context.log('info', message));

@@ -53,7 +53,7 @@ export async function measureNeighbors(
         target,
         chunks: {
           use: 'require',
-          neighbours: {
+          neighbors: {
             urls,
             ownUrl: urls[i] ?? '',
             listen: { host: network.address(i), port: PORT },

@@ -26,7 +26,7 @@ const BRITISH: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** What keeps its letters, and why. */
-const KEPT: readonly { text: RegExp; in?: RegExp; why: string }[] = [
+const KEPT: readonly { text: RegExp; why: string }[] = [
   { text: /\b(?:KND|KINDLING)_[A-Z_]+/g, why: 'error codes and variables of actions: workflows have them' },
   { text: /\bKindlingNeighboursUrl\b/g, why: 'a name that templates refer to' },
   { text: /\bCANCELLED\b/g, why: 'a state of workflows that is stored and sent; a status of gRPC' },
@@ -41,12 +41,7 @@ const KEPT: readonly { text: RegExp; in?: RegExp; why: string }[] = [
   },
   {
     text: /(?<=\.)neighbours\b|\bneighbours\b(?=['"`]|\??: )/g,
-    why: 'a field of the API (the site’s setting, the answer to a node) and of the image writer’s request',
-  },
-  {
-    text: /neighbour/gi,
-    in: /^(actions\/(image-writer|image2disk)|test\/actions\/(image-writer|image2disk))\//,
-    why: 'the image writer names its files and types after that field',
+    why: 'a field of the API (the site’s setting, the answer to a node)',
   },
   { text: /\bfromNeighbours\b/g, why: 'a field in the result of image2disk' },
   { text: /\bNEIGHBOUR_CMD\b/g, why: 'a switch of the iPXE build' },
@@ -59,18 +54,15 @@ const TEXT = /\.(?:ts|mjs|md|yaml|sh|c|h|ipxe|cfg|html|css|proto)$|(?:^|\/)init$
 /** Every British spelling in these files and in their names, as `file:line word (what it is here)`. */
 export function britishWords(repository: Repository, files: readonly string[]): string[] {
   return files.flatMap((file) => [
-    ...wordsIn(file, file).map(({ word }) => `${file} ${word}`),
-    ...wordsIn(file, TEXT.test(file) ? repository.read(file) : '').map(
+    ...wordsIn(file).map(({ word }) => `${file} ${word}`),
+    ...wordsIn(TEXT.test(file) ? repository.read(file) : '').map(
       ({ line, word }) => `${file}:${line} ${word}`,
     ),
   ]);
 }
 
-function wordsIn(file: string, text: string): { line: number; word: string }[] {
-  const judged = KEPT.filter((kept) => kept.in?.test(file) ?? true).reduce(
-    (rest, kept) => rest.replaceAll(kept.text, ''),
-    text,
-  );
+function wordsIn(text: string): { line: number; word: string }[] {
+  const judged = KEPT.reduce((rest, kept) => rest.replaceAll(kept.text, ''), text);
   return BRITISH.flatMap(([british, here]) =>
     [...judged.matchAll(british)].map((found) => ({
       line: judged.slice(0, found.index).split('\n').length,

@@ -40,7 +40,7 @@ export class ChunkCrew {
   /** Ends what this thread waits for. */
   readonly #stopHere = new AbortController();
 
-  /** With `isHere: false` this thread does other things: it serves neighbours. */
+  /** With `isHere: false` this thread does other things: it serves neighbors. */
   constructor({ isHere }: { isHere: boolean }) {
     this.#isHere = isHere;
     this.#threads = Array.from({ length: workerCount() - (isHere ? 1 : 0) }, () => this.#startThread());

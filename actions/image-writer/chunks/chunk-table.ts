@@ -11,7 +11,7 @@ export const STATE = {
   checkZero: 3,
   /** Verified and written (not yet synced). */
   done: 4,
-  /** On its way from the origin: neighbours need not fetch it too. */
+  /** On its way from the origin: neighbors need not fetch it too. */
   coming: 5,
 } as const;
 

@@ -3,7 +3,7 @@ import type { ErrorReport } from '../../../protocol/error.ts';
 import type { Transport } from '../interface.ts';
 import type { Target } from '../target/target.ts';
 import type { ChunkTableMemory } from './chunk-table.ts';
-import type { NeighbourSettings } from './neighbours/neighbour-source.ts';
+import type { NeighborSettings } from './neighbors/neighbor-source.ts';
 
 /** What every chunk worker is started with; the work list and its cursor are shared. */
 export interface ChunkTask {
@@ -25,7 +25,7 @@ export interface ChunkTask {
   figures: SharedArrayBuffer;
   /** Bytes from here on are withheld (the backup table's header). */
   withholdFrom: number;
-  neighbours?: NeighbourSettings;
+  neighbors?: NeighborSettings;
   /** check: only compare what is there, and mark what is to be fetched. */
   phase: 'check' | 'write';
   workerIndex: number;

@@ -11,7 +11,7 @@ import { ChunkOutput } from './chunk-output.ts';
 import { ChunkTable, STATE } from './chunk-table.ts';
 import { type ChunkFigure, type ChunkTask, type ChunkWorkerMessage, Figures } from './chunk-task.ts';
 import { fetchSpan } from './fetch-span.ts';
-import { NeighbourSource } from './neighbours/neighbour-source.ts';
+import { NeighborSource } from './neighbors/neighbor-source.ts';
 import { createUnpack, hasHash, isWrongContent, wrongChunk } from './unpack-chunk.ts';
 
 /** One of the threads (the main thread among them) that fetch, verify, unpack and write chunks, in any order, until the work list is empty. */
@@ -27,7 +27,7 @@ export class ChunkWorker {
   readonly #spans: Int32Array;
   readonly #cursor: Int32Array;
   readonly #frame: Buffer;
-  readonly #neighbours: NeighbourSource | undefined;
+  readonly #neighbors: NeighborSource | undefined;
   #scratch: Buffer | undefined;
   #connection: HttpConnection | undefined;
   #source = 0;
@@ -55,8 +55,8 @@ export class ChunkWorker {
       onWritten: (bytes) => this.#add('bytesWritten', bytes),
       onTail: (bytes) => say({ kind: 'tail', bytes }),
     });
-    if (task.neighbours) {
-      this.#neighbours = new NeighbourSource(task.neighbours, task.transport, this.#table, (message) =>
+    if (task.neighbors) {
+      this.#neighbors = new NeighborSource(task.neighbors, task.transport, this.#table, (message) =>
         say({ kind: 'log', level: 'warn', message }),
       );
     }
@@ -65,11 +65,11 @@ export class ChunkWorker {
   async run(): Promise<void> {
     try {
       for (let span = this.#takeSpan(); span; span = this.#takeSpan()) await this.#doSpan(span.from, span.to);
-      await this.#fetchFromNeighbours();
+      await this.#fetchFromNeighbors();
       await this.#output.finish();
     } finally {
       this.#connection?.destroy();
-      this.#neighbours?.close();
+      this.#neighbors?.close();
       // whatever happened: nothing is on its way to a disk that somebody may close now
       await this.#output.landed();
     }
@@ -93,9 +93,9 @@ export class ChunkWorker {
     }
     for (const run of consecutive(zeros)) this.#zero(run.from, run.to);
     for (const run of consecutive(wanted)) {
-      if (!this.#neighbours) await this.#fetchFromOrigin(run.from, run.to);
-      else if (await this.#neighbours.isMine(run.from)) await this.#fetchForAll(run.from);
-      else this.#neighbours.postpone(run.from);
+      if (!this.#neighbors) await this.#fetchFromOrigin(run.from, run.to);
+      else if (await this.#neighbors.isMine(run.from)) await this.#fetchForAll(run.from);
+      else this.#neighbors.postpone(run.from);
     }
   }
 
@@ -214,16 +214,16 @@ export class ChunkWorker {
     );
   }
 
-  /** One chunk from the origin, and the neighbours can see that it comes. */
+  /** One chunk from the origin, and the neighbors can see that it comes. */
   async #fetchForAll(index: number): Promise<void> {
     Atomics.store(this.#table.states, index, STATE.coming);
     await this.#fetchFromOrigin(index, index + 1);
   }
 
-  async #fetchFromNeighbours(): Promise<void> {
-    const neighbours = this.#neighbours;
-    if (!neighbours) return;
-    await neighbours.drain(async (index, raw, bytes) => {
+  async #fetchFromNeighbors(): Promise<void> {
+    const neighbors = this.#neighbors;
+    if (!neighbors) return;
+    await neighbors.drain(async (index, raw, bytes) => {
       this.#throwIfStopped();
       if (raw === undefined) return this.#fetchForAll(index);
       const block = await this.#output.nextBlock();

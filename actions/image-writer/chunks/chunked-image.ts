@@ -14,7 +14,7 @@ import { ChunkTable, STATE } from './chunk-table.ts';
 import { type ChunkTask, type ChunkWorkerMessage, Figures } from './chunk-task.ts';
 import { fetchFirstChunk } from './first-chunk.ts';
 import { ChunkJournal, fitsJournal, readJournal } from './journal.ts';
-import type { Neighbourhood } from './neighbours/neighbourhood.ts';
+import type { Neighborhood } from './neighbors/neighborhood.ts';
 import { planSpans } from './plan-spans.ts';
 import { hasHash } from './unpack-chunk.ts';
 
@@ -58,7 +58,7 @@ export class ChunkedImageWrite {
 
   async run(): Promise<WriteImageResult> {
     const progress = new ProgressReporter(this.#context.onProgress, () => this.#sample());
-    const neighbourhood = await this.#neighbourhood();
+    const neighborhood = await this.#neighborhood();
     let journal: ChunkJournal | undefined;
     this.#crew = this.#makeCrew();
     try {
@@ -91,8 +91,8 @@ export class ChunkedImageWrite {
         );
         await journal.save();
       }
-      const hasNeighbours = await neighbourhood?.open();
-      await this.#writeChunks(first, hasNeighbours ? neighbourhood : undefined);
+      const hasNeighbors = await neighborhood?.open();
+      await this.#writeChunks(first, hasNeighbors ? neighborhood : undefined);
       await journal?.stop();
       // 5 read back, if asked for
       this.#phase = 'verifying';
@@ -107,13 +107,13 @@ export class ChunkedImageWrite {
       );
       this.#phase = 'done';
       progress.report();
-      await neighbourhood?.linger(this.#context.signal);
+      await neighborhood?.linger(this.#context.signal);
       return this.#summary(gptMoved);
     } finally {
       this.#crew?.dismiss();
       progress.stop();
       await journal?.stop();
-      await neighbourhood?.close();
+      await neighborhood?.close();
     }
   }
 
@@ -209,25 +209,25 @@ export class ChunkedImageWrite {
     }
   }
 
-  async #writeChunks(first: Buffer, neighbourhood: Neighbourhood | undefined): Promise<void> {
+  async #writeChunks(first: Buffer, neighborhood: Neighborhood | undefined): Promise<void> {
     if (first.length > this.#withholdFrom) this.#tail = Buffer.from(first.subarray(this.#withholdFrom));
     if (this.#own.kept === 0)
       writeBuffered(this.#target, first.subarray(HEAD_BYTES, this.#withholdFrom), HEAD_BYTES);
     Atomics.store(this.#table.states, 0, STATE.done);
-    await this.#runPhase('write', neighbourhood);
+    await this.#runPhase('write', neighborhood);
   }
 
   #makeCrew(): ChunkCrew {
-    return new ChunkCrew({ isHere: this.#request.chunks?.neighbours === undefined });
+    return new ChunkCrew({ isHere: this.#request.chunks?.neighbors === undefined });
   }
 
   async #runPhase(
     phase: ChunkTask['phase'],
-    neighbourhood?: Neighbourhood,
+    neighborhood?: Neighborhood,
     figures = this.#figures,
   ): Promise<void> {
     const { close: _, ...target } = this.#target;
-    const spans = planSpans(this.#table, phase, workerCount(), neighbourhood?.settings.ownUrl);
+    const spans = planSpans(this.#table, phase, workerCount(), neighborhood?.settings.ownUrl);
     if (spans.byteLength === 0) return;
     const crew = this.#crew ?? this.#makeCrew();
     this.#crew = undefined;
@@ -247,7 +247,7 @@ export class ChunkedImageWrite {
         spans,
         figures: figures.memory,
         withholdFrom: this.#withholdFrom,
-        ...(neighbourhood ? { neighbours: neighbourhood.settings } : {}),
+        ...(neighborhood ? { neighbors: neighborhood.settings } : {}),
       },
       onMessage: (message) => this.#hear(message),
       signal: this.#context.signal,
@@ -291,11 +291,11 @@ export class ChunkedImageWrite {
     }
   }
 
-  async #neighbourhood(): Promise<Neighbourhood | undefined> {
-    const options = this.#request.chunks?.neighbours;
+  async #neighborhood(): Promise<Neighborhood | undefined> {
+    const options = this.#request.chunks?.neighbors;
     if (!options) return undefined;
-    // few have neighbours, and an HTTP server takes time to load
-    const { Neighbourhood } = await import('./neighbours/neighbourhood.ts');
+    // few have neighbors, and an HTTP server takes time to load
+    const { Neighborhood } = await import('./neighbors/neighborhood.ts');
     const serving = {
       table: this.#table,
       target: this.#target,
@@ -303,7 +303,7 @@ export class ChunkedImageWrite {
       withheld: () => ({ head: this.#firstChunk, tail: this.#tail, tailAt: this.#withholdFrom }),
     };
     const ca = this.#request.transport?.caCertificates;
-    return new Neighbourhood(options, serving, ca, (message) => this.#context.log?.('warn', message));
+    return new Neighborhood(options, serving, ca, (message) => this.#context.log?.('warn', message));
   }
 
   #sample(): ProgressSample {

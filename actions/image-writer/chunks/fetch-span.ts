@@ -26,7 +26,7 @@ export interface SpanFetch {
   onPausable: (resume: () => void) => void;
 }
 
-/** Fetches the frames of neighbouring chunks in one Range request and hands them on, one by one. */
+/** Fetches the frames of neighboring chunks in one Range request and hands them on, one by one. */
 export async function fetchSpan(options: SpanFetch): Promise<HttpConnection> {
   const { table, source, transport, from, to, frame, signal } = options;
   const start = table.frameOffset(from);

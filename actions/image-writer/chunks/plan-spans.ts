@@ -1,5 +1,5 @@
 import { type ChunkTable, STATE } from './chunk-table.ts';
-import { score } from './neighbours/rank.ts';
+import { score } from './neighbors/rank.ts';
 
 /** So many chunks are fetched in one request: large enough that a round trip does not show. */
 const SPAN_CHUNKS = 16;
@@ -7,7 +7,7 @@ const SPAN_CHUNKS = 16;
 const SHARES = 2;
 
 /**
- * The work list of one phase: runs of neighbouring chunks that need it, in the order of the file. Among neighbours every chunk
+ * The work list of one phase: runs of neighboring chunks that need it, in the order of the file. Among neighbors every chunk
  * is a run of its own, and each node has its own order: what two nodes fetch before they know of each other is not the same.
  */
 export function planSpans(

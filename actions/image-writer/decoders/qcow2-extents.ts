@@ -23,7 +23,7 @@ export interface ExtentFacts {
 /** In one number, for sorting: the place in the file above, the number of the extent below. */
 const INDEX_BITS = 23n;
 const MAX_HOST = 2 ** 41;
-/** 16 bytes each: 128 MiB. Half a TiB in clusters of 64 KiB, of which no two are neighbours or all are compressed. */
+/** 16 bytes each: 128 MiB. Half a TiB in clusters of 64 KiB, of which no two are neighbors or all are compressed. */
 export const MAX_EXTENTS = 2 ** Number(INDEX_BITS);
 /** Set in the length of a compressed extent. */
 const IS_COMPRESSED = 2 ** 31;

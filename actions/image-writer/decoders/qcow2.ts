@@ -50,7 +50,7 @@ async function copyPlain(file: FileWindow, extent: Extent, output: BlockOutput):
   }
 }
 
-/** Puts bytes at a place; neighbours share a block, anything else starts a new one. */
+/** Puts bytes at a place; neighbors share a block, anything else starts a new one. */
 async function place(output: BlockOutput, guest: number, bytes: Buffer, length: number): Promise<void> {
   if (bytes.length < length) throw truncated();
   if (output.filled > 0 && output.position + output.filled !== guest) await output.commit();

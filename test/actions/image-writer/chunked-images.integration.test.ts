@@ -146,7 +146,7 @@ describe('a chunked image', () => {
     expect(again.disk.equals(first.disk)).toBe(true);
   });
 
-  // two are verified together: each must be found out, and not taken for its neighbour
+  // two are verified together: each must be found out, and not taken for its neighbor
   test.each([1, 2, 3, -3, -2, -1])(
     'with one flipped bit is refused before that chunk is written (%d)',
     async (at) => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decodeJournal, encodeJournal } from '../../../actions/image-writer/chunks/journal.ts';
-import { rankOwners } from '../../../actions/image-writer/chunks/neighbours/rank.ts';
+import { rankOwners } from '../../../actions/image-writer/chunks/neighbors/rank.ts';
 import {
   closingLine,
   describeProgress,
@@ -95,7 +95,7 @@ describe('the journal', () => {
   });
 });
 
-describe('owners of chunks among neighbours', () => {
+describe('owners of chunks among neighbors', () => {
   const urls = Array.from({ length: 8 }, (_, i) => `http://10.0.0.${i + 1}:8080`);
   test('are the same whoever asks, and share the work evenly', () => {
     const counts = new Map<string, number>();

@@ -178,7 +178,7 @@ describe('a disk that holds most of the image already', () => {
   });
 });
 
-describe('neighbours', () => {
+describe('neighbors', () => {
   test('a node finds itself in the list and takes chunks from the others', async () => {
     const helper = join(folder, 'helper.disk');
     await writeFile(helper, RAW);
@@ -192,7 +192,7 @@ describe('neighbours', () => {
         target: await damagedCopy(helper),
         chunks: {
           mode: 'delta',
-          neighbours: { urls, ownUrl: urls[1] ?? '', listen: { host: '127.0.0.2', port }, lingerMs: 60_000 },
+          neighbors: { urls, ownUrl: urls[1] ?? '', listen: { host: '127.0.0.2', port }, lingerMs: 60_000 },
         },
       },
       { signal: stop.signal },

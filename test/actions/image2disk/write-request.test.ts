@@ -1,23 +1,23 @@
 import { expect, test } from 'vitest';
 import { parseVariables } from '../../../actions/contract/parameters.ts';
 import { image2disk } from '../../../actions/image2disk/image2disk.ts';
-import { neighboursFor, writeRequestFor } from '../../../actions/image2disk/write-request.ts';
+import { neighborsFor, writeRequestFor } from '../../../actions/image2disk/write-request.ts';
 
 const URLS = ['http://10.0.0.7:7070', 'http://10.0.0.8:7070', 'http://[fd00::9]:7070'];
 
 test('a node knows its own entry by its addresses, and listens there', () => {
-  expect(neighboursFor(URLS, 30, ['127.0.0.1', '10.0.0.8'])).toEqual({
+  expect(neighborsFor(URLS, 30, ['127.0.0.1', '10.0.0.8'])).toEqual({
     urls: URLS,
     ownUrl: 'http://10.0.0.8:7070',
     listen: { host: '10.0.0.8', port: 7070 },
     lingerMs: 30_000,
   });
-  expect(neighboursFor(URLS, 0, ['fd00::9'])?.listen.host).toBe('fd00::9');
+  expect(neighborsFor(URLS, 0, ['fd00::9'])?.listen.host).toBe('fd00::9');
 });
 
 test('a node that nobody lists takes no part, and an empty list is none', () => {
-  expect(neighboursFor(URLS, 30, ['10.0.0.99'])).toBeUndefined();
-  expect(neighboursFor([], 30, ['10.0.0.8'])).toBeUndefined();
+  expect(neighborsFor(URLS, 30, ['10.0.0.99'])).toBeUndefined();
+  expect(neighborsFor([], 30, ['10.0.0.8'])).toBeUndefined();
 });
 
 const request = (variables: Record<string, string>, access = {}) => {
@@ -63,7 +63,7 @@ test.each([
       KINDLING_NEIGHBOUR_PORT: '0',
       KINDLING_NEIGHBOUR_LINGER_SECONDS: '5',
     },
-    { chunks: { neighbours: { directoryUrl: 'http://o/n', listen: { port: 0 }, lingerMs: 5000 } } },
+    { chunks: { neighbors: { directoryUrl: 'http://o/n', listen: { port: 0 }, lingerMs: 5000 } } },
   ],
   // Accepted, and without effect.
   [{ PROGRESS_INTERVAL_SECONDS: '9', TEXT_LOGGING: 'true' }, { sources: ['http://h/x'] }],

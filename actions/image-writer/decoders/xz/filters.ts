@@ -9,6 +9,9 @@ export interface FilterFlags {
 /** A filter that the bytes went through before they were compressed. */
 export type Filter = { kind: 'delta'; distance: number } | { kind: 'x86'; start: number };
 
+/** Undoes a filter in place; answers how many bytes are done, the rest waits for those behind it. */
+export type Undo = (bytes: Buffer) => number;
+
 export interface FilterChain {
   /** Of LZMA2, which compresses and is always the last one. */
   dictionary: number;

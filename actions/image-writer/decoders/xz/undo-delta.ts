@@ -1,4 +1,4 @@
-import type { Undo } from './undo-filters.ts';
+import type { Undo } from './filters.ts';
 
 /** xz-file-format 5.3.3: each byte is the difference to the one so many bytes before it; before the first there are zeros. */
 export function undoDelta(distance: number): Undo {

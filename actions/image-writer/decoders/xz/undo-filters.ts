@@ -1,15 +1,12 @@
 import { createMachineMemory, type MachineCode } from '../web-assembly.ts';
 import { BlockCheck } from './block-check.ts';
 import { wrongCheck } from './errors.ts';
-import type { Filter } from './filters.ts';
+import type { Filter, Undo } from './filters.ts';
 import { INPUT } from './layout.ts';
 import { MAX_CHUNK_OUTPUT } from './lzma2.ts';
 import { startMachine } from './machine.ts';
 import { undoDelta } from './undo-delta.ts';
 import { undoX86 } from './undo-x86.ts';
-
-/** Undoes a filter in place; answers how many bytes are done, the rest waits for those behind it. */
-export type Undo = (bytes: Buffer) => number;
 
 /** What is to be done with a chunk of a filtered block, or at its end. */
 export interface FilteredPart {

@@ -1,4 +1,4 @@
-import type { Undo } from './undo-filters.ts';
+import type { Undo } from './filters.ts';
 
 const CALL = 0xe8;
 const JUMP = 0xe9;

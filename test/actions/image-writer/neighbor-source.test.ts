@@ -9,10 +9,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { expect, test, vi } from 'vitest';
 import { ChunkTable, STATE } from '../../../actions/image-writer/chunks/chunk-table.ts';
-import { NeighbourList } from '../../../actions/image-writer/chunks/neighbours/neighbour-list.ts';
-import { NeighbourServer } from '../../../actions/image-writer/chunks/neighbours/neighbour-server.ts';
-import { NeighbourSource } from '../../../actions/image-writer/chunks/neighbours/neighbour-source.ts';
-import { rankOwners } from '../../../actions/image-writer/chunks/neighbours/rank.ts';
+import { NeighborList } from '../../../actions/image-writer/chunks/neighbors/neighbor-list.ts';
+import { NeighborServer } from '../../../actions/image-writer/chunks/neighbors/neighbor-server.ts';
+import { NeighborSource } from '../../../actions/image-writer/chunks/neighbors/neighbor-source.ts';
+import { rankOwners } from '../../../actions/image-writer/chunks/neighbors/rank.ts';
 import { planSpans } from '../../../actions/image-writer/chunks/plan-spans.ts';
 import { openTarget, type Target } from '../../../actions/image-writer/target/target.ts';
 import { decodeManifest, encodeManifest } from '../../../formats/image-manifest.ts';
@@ -21,7 +21,7 @@ vi.setConfig({ testTimeout: 30_000 });
 
 const COUNT = 40;
 const CHUNK_SIZE = 1024 * 1024;
-/** How often neighbours are asked what they have is every 500 ms. */
+/** How often neighbors are asked what they have is every 500 ms. */
 const LONGER_THAN_A_LOOK_MS = 600;
 const OWN = 'http://10.0.0.1:7070';
 const raw = (index: number) => Buffer.alloc(CHUNK_SIZE, index + 1);
@@ -56,8 +56,8 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A neighbour that answers `have` with these bits, and chunks as told (by default: rightly). */
-function neighbourWith(have: () => Buffer, chunk?: RequestListener) {
+/** A neighbor that answers `have` with these bits, and chunks as told (by default: rightly). */
+function neighborWith(have: () => Buffer, chunk?: RequestListener) {
   return createServer((request, response) => {
     if (!isChunk(request.url)) response.end(have());
     else if (chunk) chunk(request, response);
@@ -66,34 +66,34 @@ function neighbourWith(have: () => Buffer, chunk?: RequestListener) {
 }
 
 function sourceWith(urls: readonly string[], patienceMs = 60_000) {
-  const list = new NeighbourList();
+  const list = new NeighborList();
   list.set(urls);
   const logged: string[] = [];
   const settings = { root: 'r', list: list.memory, ownUrl: OWN, patienceMs };
-  const source = new NeighbourSource(settings, {}, tableOf(), (message) => logged.push(message));
+  const source = new NeighborSource(settings, {}, tableOf(), (message) => logged.push(message));
   return { source, list, logged };
 }
 
 /** Drains all chunks; gives which came from where. */
-async function drainAll(source: NeighbourSource) {
-  const [fromOrigin, fromNeighbour]: [number[], number[]] = [[], []];
+async function drainAll(source: NeighborSource) {
+  const [fromOrigin, fromNeighbor]: [number[], number[]] = [[], []];
   for (const index of ALL) source.postpone(index);
-  await source.drain(async (index, bytes) => void (bytes ? fromNeighbour : fromOrigin).push(index));
+  await source.drain(async (index, bytes) => void (bytes ? fromNeighbor : fromOrigin).push(index));
   source.close();
-  return { fromOrigin, fromNeighbour };
+  return { fromOrigin, fromNeighbor };
 }
 
-test('a neighbour that comes in the middle of a round takes its share of the uplink from then on', async () => {
+test('a neighbor that comes in the middle of a round takes its share of the uplink from then on', async () => {
   let hasAll = false;
-  await using neighbour = neighbourWith(() => Buffer.alloc(COUNT / 8, hasAll ? 0xff : 0));
-  const url = await listen(neighbour);
+  await using neighbor = neighborWith(() => Buffer.alloc(COUNT / 8, hasAll ? 0xff : 0));
+  const url = await listen(neighbor);
   const { source, list } = sourceWith([]);
   for (const index of ALL) source.postpone(index);
 
   const isMine = (index: number) => rankOwners(index, [OWN, url])[0] === OWN;
-  const [fromOrigin, fromNeighbour]: [number[], number[]] = [[], []];
+  const [fromOrigin, fromNeighbor]: [number[], number[]] = [[], []];
   await source.drain(async (index, bytes) => {
-    if (bytes) return void fromNeighbour.push(index);
+    if (bytes) return void fromNeighbor.push(index);
     fromOrigin.push(index);
     list.set([url]);
     if (fromOrigin.length === 1) await delay(LONGER_THAN_A_LOOK_MS);
@@ -103,14 +103,14 @@ test('a neighbour that comes in the middle of a round takes its share of the upl
     hasAll = !missing.some(isMine);
   });
   source.close();
-  expect([...fromOrigin, ...fromNeighbour].sort((a, b) => a - b)).toEqual(
+  expect([...fromOrigin, ...fromNeighbor].sort((a, b) => a - b)).toEqual(
     Array.from({ length: COUNT }, (_, index) => index),
   );
   expect(fromOrigin.slice(1).every(isMine)).toBe(true);
-  expect(fromNeighbour.some(isMine)).toBe(false);
+  expect(fromNeighbor.some(isMine)).toBe(false);
 });
 
-test('a neighbour that takes connections and never answers is waited for once, a second at most', async () => {
+test('a neighbor that takes connections and never answers is waited for once, a second at most', async () => {
   let asked = 0;
   await using silent = createTcpServer((socket) => {
     socket.resume();
@@ -128,8 +128,8 @@ test('a neighbour that takes connections and never answers is waited for once, a
   source.close();
 });
 
-test('a neighbour that only starts a moment later is found at the next look', async () => {
-  await using late = neighbourWith(() => Buffer.alloc(COUNT / 8, 0xff));
+test('a neighbor that only starts a moment later is found at the next look', async () => {
+  await using late = neighborWith(() => Buffer.alloc(COUNT / 8, 0xff));
   const url = await listen(late);
   const { port } = late.address() as AddressInfo;
   await new Promise((resolve) => late.close(resolve));
@@ -143,10 +143,10 @@ test('a neighbour that only starts a moment later is found at the next look', as
   source.close();
 });
 
-test('what is on its way to a neighbour is not fetched a second time, though it would be ours', async () => {
+test('what is on its way to a neighbor is not fetched a second time, though it would be ours', async () => {
   const mine = (url: string) => ALL.filter((index) => rankOwners(index, [OWN, url])[0] === OWN);
   let comes: number[] = [];
-  await using neighbour = neighbourWith(() => {
+  await using neighbor = neighborWith(() => {
     const bits = Buffer.alloc(COUNT / 4);
     for (const index of comes) {
       const at = COUNT / 8 + (index >> 3);
@@ -154,15 +154,15 @@ test('what is on its way to a neighbour is not fetched a second time, though it 
     }
     return bits;
   });
-  const url = await listen(neighbour);
+  const url = await listen(neighbor);
   comes = mine(url).slice(0, 3);
   const { source } = sourceWith([url]);
   for (const index of mine(url)) expect(await source.isMine(index)).toBe(!comes.includes(index));
   source.close();
 });
 
-test('a neighbour that gets nothing is not waited for after a while', async () => {
-  await using stuck = neighbourWith(() => Buffer.alloc(COUNT / 8));
+test('a neighbor that gets nothing is not waited for after a while', async () => {
+  await using stuck = neighborWith(() => Buffer.alloc(COUNT / 8));
   const { source, logged } = sourceWith([await listen(stuck)], 700);
   const startedAt = performance.now();
   const { fromOrigin } = await drainAll(source);
@@ -171,9 +171,9 @@ test('a neighbour that gets nothing is not waited for after a while', async () =
   expect(logged.join()).toContain('not waited for');
 });
 
-test('a neighbour that is busy is asked again, and the origin is left alone', async () => {
+test('a neighbor that is busy is asked again, and the origin is left alone', async () => {
   let refusals = 5;
-  await using busy = neighbourWith(
+  await using busy = neighborWith(
     () => Buffer.alloc(COUNT / 8, 0xff),
     (request, response) => {
       refusals -= 1;
@@ -182,22 +182,22 @@ test('a neighbour that is busy is asked again, and the origin is left alone', as
     },
   );
   const { source } = sourceWith([await listen(busy)]);
-  const { fromOrigin, fromNeighbour } = await drainAll(source);
+  const { fromOrigin, fromNeighbor } = await drainAll(source);
   expect(fromOrigin).toEqual([]);
-  expect(fromNeighbour).toHaveLength(COUNT);
+  expect(fromNeighbor).toHaveLength(COUNT);
 });
 
-test('a neighbour that sends us elsewhere is not followed', async () => {
+test('a neighbor that sends us elsewhere is not followed', async () => {
   let visits = 0;
   await using elsewhere = createServer((_, response) => {
     visits += 1;
     response.end(Buffer.alloc(COUNT / 8, 0xff));
   });
   const to = await listen(elsewhere);
-  await using neighbour = createServer((request, response) => {
+  await using neighbor = createServer((request, response) => {
     response.writeHead(302, { location: `${to}${request.url}` }).end();
   });
-  const { source } = sourceWith([await listen(neighbour)]);
+  const { source } = sourceWith([await listen(neighbor)]);
   expect(await source.isMine(0)).toBe(true);
   source.close();
   expect(visits).toBe(0);
@@ -225,7 +225,7 @@ test('a node says what it has and what is coming, and no more chunks are in memo
   const large = randomBytes(16 * CHUNK_SIZE); // more than all buffers on the way hold
   const table = tableOf(large);
   table.states.set([done, STATE.fetch, STATE.fetch, done, STATE.coming]);
-  const server = new NeighbourServer(table, {} as Target, 'r', () => ({ ...NOTHING, head: large }));
+  const server = new NeighborServer(table, {} as Target, 'r', () => ({ ...NOTHING, head: large }));
   const base = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}/r`;
   const bits = Buffer.from(await (await fetch(`${base}/have`)).arrayBuffer());
   expect(bits.length).toBe(COUNT / 4);
@@ -257,7 +257,7 @@ test('a node serves what the manifest names or nothing: what is withheld comes f
   table.states.fill(done);
   const tailAt = content.length - 512;
   let tail = Buffer.alloc(0);
-  const server = new NeighbourServer(table, target, 'r', () => ({ head: undefined, tail, tailAt }));
+  const server = new NeighborServer(table, target, 'r', () => ({ head: undefined, tail, tailAt }));
   const base = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}/r`;
   const get = async (index: number) => {
     const answer = await fetch(`${base}/chunks/${index}`);

@@ -20,7 +20,7 @@ let server: ImageServer;
 let blobBytes = 0;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'kindling-neighbours-'));
+  folder = mkdtempSync(join(tmpdir(), 'kindling-neighbors-'));
   const raw = join(folder, 'disk.raw');
   writeFileSync(raw, RAW);
   const { manifest } = await indexImage(raw, `${raw}.zst`, { chunkSize: MIB, level: 1 });
@@ -58,7 +58,7 @@ function startNode(
       sources: [`${server.url}/disk.zst`],
       target,
       chunks: {
-        neighbours: {
+        neighbors: {
           urls,
           ownUrl: `http://127.0.0.1:${port}`,
           listen: { host: '127.0.0.1', port },
@@ -87,7 +87,7 @@ test('four nodes that help each other cost the origin about one image', async ()
   expect(server.bytesSent() - before).toBeLessThan(blobBytes * 1.3 + 4 * firstChunk);
 });
 
-test('a neighbour that serves garbage is dropped, and the image is right', async () => {
+test('a neighbor that serves garbage is dropped, and the image is right', async () => {
   const liar = createServer((request, response) => {
     if (request.url?.endsWith('/have')) response.end(Buffer.alloc(3, 0xff));
     else response.end(Buffer.from('this is not a chunk'));
@@ -121,7 +121,7 @@ test('an orchestrator behind the site’s own CA is believed by the CA of the re
       sources: [`${server.url}/disk.zst`],
       target,
       transport: { caCertificates: cert },
-      chunks: { neighbours: { directoryUrl: `https://127.0.0.1:${port}/key`, listen: { port: 0 } } },
+      chunks: { neighbors: { directoryUrl: `https://127.0.0.1:${port}/key`, listen: { port: 0 } } },
     },
     { log: (level, message) => level === 'warn' && warnings.push(message) },
   );
@@ -131,7 +131,7 @@ test('an orchestrator behind the site’s own CA is believed by the CA of the re
   expect(asked.at(-1)).toBe('DELETE');
 });
 
-test('neighbours that are not there cost nothing but a look', async () => {
+test('neighbors that are not there cost nothing but a look', async () => {
   const [port = 0, nobody = 0] = await freePorts(2);
   await startNode('alone', port, [`http://127.0.0.1:${nobody}`, `http://127.0.0.1:${port}`]);
   expect(diskOf('alone').equals(RAW)).toBe(true);

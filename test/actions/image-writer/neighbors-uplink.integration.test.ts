@@ -46,7 +46,7 @@ function startNode(node: number, urls: readonly string[]) {
     target: diskOf(node),
     chunks: {
       use: 'require',
-      neighbours: {
+      neighbors: {
         urls,
         ownUrl: urls[node] ?? '',
         listen: { host: network.address(node), port: PORT },

@@ -28,10 +28,10 @@ export interface Withheld {
 }
 
 /**
- * Serves this node's verified chunks to its neighbours: `/<root>/have` (a bit per chunk that is here, then a bit per chunk that
+ * Serves this node's verified chunks to its neighbors: `/<root>/have` (a bit per chunk that is here, then a bit per chunk that
  * is coming from the origin) and `/<root>/chunks/<n>` (one zstd frame; 503: others are being served). The receiver verifies by the signed manifest, so nothing here has to be trusted.
  */
-export class NeighbourServer {
+export class NeighborServer {
   readonly #table: ChunkTable;
   readonly #target: Target;
   readonly #root: string;

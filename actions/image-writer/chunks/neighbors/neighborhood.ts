@@ -1,31 +1,31 @@
 import { isIPv6 } from 'node:net';
 import { toKindlingError } from '../../../../protocol/error.ts';
 import { waitFor } from '../../../../system/wait.ts';
-import type { NeighbourOptions } from '../../interface.ts';
+import type { NeighborOptions } from '../../interface.ts';
 import type { Target } from '../../target/target.ts';
 import type { ChunkTable } from '../chunk-table.ts';
-import { addressToward, NeighbourDirectory } from './neighbour-directory.ts';
-import { NeighbourList } from './neighbour-list.ts';
-import { NeighbourServer, type Withheld } from './neighbour-server.ts';
-import type { NeighbourSettings } from './neighbour-source.ts';
+import { addressToward, NeighborDirectory } from './neighbor-directory.ts';
+import { NeighborList } from './neighbor-list.ts';
+import { NeighborServer, type Withheld } from './neighbor-server.ts';
+import type { NeighborSettings } from './neighbor-source.ts';
 
 const DEFAULT_PATIENCE_MS = 60_000;
 /** Nobody asked for so long: nobody needs us any more. */
 const QUIET_MS = 3_000;
 
-/** This node's place among its neighbours: what it serves, and whom the workers may ask. */
-export class Neighbourhood {
-  readonly #options: NeighbourOptions;
+/** This node's place among its neighbors: what it serves, and whom the workers may ask. */
+export class Neighborhood {
+  readonly #options: NeighborOptions;
   readonly #root: string;
-  readonly #server: NeighbourServer;
-  readonly #list = new NeighbourList();
+  readonly #server: NeighborServer;
+  readonly #list = new NeighborList();
   readonly #ca: string | undefined;
   readonly #log: (message: string) => void;
-  #directory: NeighbourDirectory | undefined;
+  #directory: NeighborDirectory | undefined;
   #ownUrl = '';
 
   constructor(
-    options: NeighbourOptions,
+    options: NeighborOptions,
     serving: { table: ChunkTable; target: Target; root: string; withheld: () => Withheld },
     ca: string | undefined,
     log: (message: string) => void,
@@ -35,11 +35,11 @@ export class Neighbourhood {
     this.#root = root;
     this.#ca = ca;
     this.#log = log;
-    this.#server = new NeighbourServer(table, target, root, withheld);
+    this.#server = new NeighborServer(table, target, root, withheld);
   }
 
   /** For the threads that fetch; whole once it is open. */
-  get settings(): NeighbourSettings {
+  get settings(): NeighborSettings {
     return {
       root: this.#root,
       list: this.#list.memory,
@@ -61,7 +61,7 @@ export class Neighbourhood {
       await this.#join(directoryUrl, listen.port);
       return true;
     } catch (thrown) {
-      this.#log(`without neighbours: ${toKindlingError(thrown).message}`);
+      this.#log(`without neighbors: ${toKindlingError(thrown).message}`);
       this.#server.close();
       return false;
     }
@@ -72,7 +72,7 @@ export class Neighbourhood {
     const until = performance.now() + (this.#options.lingerMs ?? 0);
     const isOver = () => (performance.now() > until || this.#server.idleMs > QUIET_MS ? true : undefined);
     await waitFor(isOver, {
-      name: 'neighbours that still fetch chunks from this node',
+      name: 'neighbors that still fetch chunks from this node',
       timeoutMs: (this.#options.lingerMs ?? 0) + QUIET_MS,
       ...(signal ? { signal } : {}),
     });
@@ -88,7 +88,7 @@ export class Neighbourhood {
     const address = await addressToward(new URL(directoryUrl));
     const port = await this.#server.listen(address, wantedPort);
     this.#ownUrl = `http://${isIPv6(address) ? `[${address}]` : address}:${port}`;
-    const directory = new NeighbourDirectory(directoryUrl, this.#ca, this.#list, this.#log);
+    const directory = new NeighborDirectory(directoryUrl, this.#ca, this.#list, this.#log);
     await directory.join({ root: this.#root, address, port });
     this.#directory = directory;
   }

@@ -8,7 +8,7 @@ import { hasHash } from '../unpack-chunk.ts';
 /** Time for a bitmap, and for a whole chunk. */
 const LOOK_MS = 5_000;
 const CHUNK_MS = 10_000;
-/** A neighbour that was silent is asked again after this long, then after twice as long, and so on. */
+/** A neighbor that was silent is asked again after this long, then after twice as long, and so on. */
 const LEFT_OUT_MS = 5_000;
 const LEFT_OUT_AT_MOST_MS = 60_000;
 /** So long without an answer, and the others share out what it was to fetch. A busy machine may need seconds. */
@@ -21,7 +21,7 @@ const NOBODY: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'EHOSTU
 export type FetchedChunk = { raw: Buffer; wireBytes: number };
 
 /** One node that gets the same image, as one thread of ours knows it. */
-export class Neighbour {
+export class Neighbor {
   readonly url: string;
   readonly #base: string;
   readonly #transport: Transport;
@@ -156,7 +156,7 @@ export class Neighbour {
         },
         maxLength,
       );
-    // a kept connection may have been closed in the meantime, which says nothing of the neighbour
+    // a kept connection may have been closed in the meantime, which says nothing of the neighbor
     if (kept?.isReusable) {
       const startedAt = performance.now();
       try {

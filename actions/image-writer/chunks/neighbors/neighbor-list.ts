@@ -6,10 +6,10 @@ const TEXT_OFFSET = (1 + SLOTS) * Int32Array.BYTES_PER_ELEMENT;
 const STATE = { gone: 0, listed: 1, dropped: 2 } as const;
 
 /**
- * The neighbours this node knows of, shared by its threads: the list may change while the image is written, and a liar that
+ * The neighbors this node knows of, shared by its threads: the list may change while the image is written, and a liar that
  * one thread has found is asked by none. Addresses are only ever added, so nobody reads half of one; what changes is their state.
  */
-export class NeighbourList {
+export class NeighborList {
   readonly memory: SharedArrayBuffer;
   readonly #count: Int32Array;
   readonly #states: Int32Array;
@@ -22,7 +22,7 @@ export class NeighbourList {
     this.#texts = Buffer.from(memory, TEXT_OFFSET);
   }
 
-  /** Makes these the neighbours, and no others. Who was dropped stays so. For one thread only. */
+  /** Makes these the neighbors, and no others. Who was dropped stays so. For one thread only. */
   set(urls: readonly string[]): void {
     const known = this.#known();
     for (const [slot, url] of known.entries()) {

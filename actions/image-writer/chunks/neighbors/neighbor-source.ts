@@ -1,23 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Transport } from '../../interface.ts';
 import type { ChunkTable } from '../chunk-table.ts';
-import { Neighbour } from './neighbour.ts';
-import { NeighbourList } from './neighbour-list.ts';
+import { Neighbor } from './neighbor.ts';
+import { NeighborList } from './neighbor-list.ts';
 import { rankOwners } from './rank.ts';
 
-/** How often neighbours are asked what they have; with many of them more seldom, so that asking is not the main work. */
+/** How often neighbors are asked what they have; with many of them more seldom, so that asking is not the main work. */
 const LOOK_EVERY_MS = 500;
-const LOOK_EVERY_MS_PER_NEIGHBOUR = 40;
-/** Work waits so long for a neighbour that was never asked before, and for no other. */
+const LOOK_EVERY_MS_PER_NEIGHBOR = 40;
+/** Work waits so long for a neighbor that was never asked before, and for no other. */
 const FIRST_LOOK_MS = 1_000;
 const IDLE_MS = 150;
 
-export interface NeighbourSettings {
+export interface NeighborSettings {
   root: string;
-  /** The memory of the NeighbourList. */
+  /** The memory of the NeighborList. */
   list: SharedArrayBuffer;
   ownUrl: string;
-  /** A neighbour that gets nothing for so long is not waited for. */
+  /** A neighbor that gets nothing for so long is not waited for. */
   patienceMs: number;
 }
 
@@ -25,28 +25,28 @@ export interface NeighbourSettings {
 type Take = (index: number, raw: Buffer | undefined, wireBytes: number) => Promise<void>;
 
 /** Chunks from nodes that have them already. Everything is verified by its raw hash; whoever lies is dropped. */
-export class NeighbourSource {
-  readonly #settings: NeighbourSettings;
+export class NeighborSource {
+  readonly #settings: NeighborSettings;
   readonly #transport: Transport;
   readonly #table: ChunkTable;
-  readonly #list: NeighbourList;
+  readonly #list: NeighborList;
   readonly #log: (message: string) => void;
   readonly #closed = new AbortController();
-  #neighbours: Neighbour[] = [];
+  #neighbors: Neighbor[] = [];
   #postponed: number[] = [];
 
   constructor(
-    settings: NeighbourSettings,
+    settings: NeighborSettings,
     transport: Transport,
     table: ChunkTable,
     log: (message: string) => void = () => {},
   ) {
     this.#settings = settings;
-    // neighbours are on this LAN: no proxy, and none of the origin's credentials
+    // neighbors are on this LAN: no proxy, and none of the origin's credentials
     this.#transport = transport.caCertificates ? { caCertificates: transport.caCertificates } : {};
     this.#table = table;
     this.#log = log;
-    this.#list = new NeighbourList(settings.list);
+    this.#list = new NeighborList(settings.list);
   }
 
   /** Whether this node should fetch the chunk from the origin now. */
@@ -78,16 +78,16 @@ export class NeighbourSource {
 
   close(): void {
     this.#closed.abort();
-    for (const neighbour of this.#neighbours) neighbour.close();
+    for (const neighbor of this.#neighbors) neighbor.close();
   }
 
-  #choose(index: number): Neighbour | 'origin' | 'wait' {
-    const holders = this.#neighbours.filter((neighbour) => neighbour.holds(index));
+  #choose(index: number): Neighbor | 'origin' | 'wait' {
+    const holders = this.#neighbors.filter((neighbor) => neighbor.holds(index));
     const holder = holders[Math.floor(Math.random() * holders.length)];
     if (holder) return holder;
     for (;;) {
-      const present = this.#neighbours.filter(({ isPresent }) => isPresent);
-      const promised = present.find((neighbour) => neighbour.promises(index));
+      const present = this.#neighbors.filter(({ isPresent }) => isPresent);
+      const promised = present.find((neighbor) => neighbor.promises(index));
       const [owner] = rankOwners(index, [this.#settings.ownUrl, ...present.map(({ url }) => url)]);
       const awaited = promised ?? present.find(({ url }) => url === owner);
       if (!awaited) return 'origin';
@@ -97,35 +97,35 @@ export class NeighbourSource {
     }
   }
 
-  /** Looks at everybody whose turn it is; only a neighbour nobody has asked before is waited for, and not for long. */
+  /** Looks at everybody whose turn it is; only a neighbor nobody has asked before is waited for, and not for long. */
   async #look(): Promise<void> {
     this.#followList();
-    const everyMs = Math.max(LOOK_EVERY_MS, this.#neighbours.length * LOOK_EVERY_MS_PER_NEIGHBOUR);
-    const strangers = this.#neighbours.filter(({ wasAsked }) => !wasAsked);
-    const looks = new Map(this.#neighbours.map((neighbour) => [neighbour, neighbour.look(everyMs)]));
+    const everyMs = Math.max(LOOK_EVERY_MS, this.#neighbors.length * LOOK_EVERY_MS_PER_NEIGHBOR);
+    const strangers = this.#neighbors.filter(({ wasAsked }) => !wasAsked);
+    const looks = new Map(this.#neighbors.map((neighbor) => [neighbor, neighbor.look(everyMs)]));
     if (strangers.length === 0) return;
     await Promise.race([
-      Promise.all(strangers.map((neighbour) => looks.get(neighbour))),
+      Promise.all(strangers.map((neighbor) => looks.get(neighbor))),
       delay(FIRST_LOOK_MS, undefined, { ref: false }),
     ]);
   }
 
   #followList(): void {
-    const known = new Map(this.#neighbours.map((neighbour) => [neighbour.url, neighbour]));
+    const known = new Map(this.#neighbors.map((neighbor) => [neighbor.url, neighbor]));
     const { root, ownUrl } = this.#settings;
     const { signal } = this.#closed;
-    this.#neighbours = this.#list
+    this.#neighbors = this.#list
       .listed()
       .filter((url) => url !== ownUrl)
-      .map((url) => known.get(url) ?? new Neighbour(url, root, this.#transport, this.#table, signal));
+      .map((url) => known.get(url) ?? new Neighbor(url, root, this.#transport, this.#table, signal));
   }
 
-  async #fetch(neighbour: Neighbour, index: number) {
-    const fetched = await neighbour.fetch(index);
+  async #fetch(neighbor: Neighbor, index: number) {
+    const fetched = await neighbor.fetch(index);
     if (fetched !== 'wrong') return fetched;
-    this.#list.drop(neighbour.url);
+    this.#list.drop(neighbor.url);
     this.#followList();
-    this.#log(`${neighbour.url} served something that is not chunk ${index}: it is not asked again`);
+    this.#log(`${neighbor.url} served something that is not chunk ${index}: it is not asked again`);
     return undefined;
   }
 }

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { getCACertificates } from 'node:tls';
 import { sendJson } from '../../../../net/send-json.ts';
 import { KindlingError } from '../../../../protocol/error.ts';
-import type { NeighbourList } from './neighbour-list.ts';
+import type { NeighborList } from './neighbor-list.ts';
 
 const FIRST_ANSWER_MS = 5_000;
 const AGAIN_AFTER_FAILURE_MS = 2_000;
@@ -14,15 +14,17 @@ export interface Announcement {
   root: string;
   address: string;
   port: number;
-  /** Neighbours that served this node something that is not the chunk. */
+  /** Neighbors that served this node something that is not the chunk. */
   dropped: string[];
 }
+
+/** What the orchestrator answers; the field keeps the spelling it has in the API. */
 interface Directions {
   neighbours: string[];
   againSeconds: number;
 }
 
-/** The address by which this node reaches the orchestrator: the one its neighbours can reach, behind a NAT too. */
+/** The address by which this node reaches the orchestrator: the one its neighbors can reach, behind a NAT too. */
 export async function addressToward(url: URL): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const socket = connect(
@@ -39,16 +41,16 @@ export async function addressToward(url: URL): Promise<string> {
 }
 
 /** Tells the orchestrator again and again that this node serves chunks, and keeps the list of who else does. */
-export class NeighbourDirectory {
+export class NeighborDirectory {
   readonly #url: URL;
   readonly #ca: string[] | undefined;
-  readonly #list: NeighbourList;
+  readonly #list: NeighborList;
   readonly #log: (message: string) => void;
   readonly #stop = new AbortController();
   #saying: Promise<void> = Promise.resolve();
 
   /** `ca`: PEM of who vouches for the image; who is believed in any case may vouch for the orchestrator as well. */
-  constructor(url: string, ca: string | undefined, list: NeighbourList, log: (message: string) => void) {
+  constructor(url: string, ca: string | undefined, list: NeighborList, log: (message: string) => void) {
     this.#url = new URL(url);
     this.#ca = ca === undefined ? undefined : [...getCACertificates('default'), ca];
     this.#list = list;
@@ -81,7 +83,7 @@ export class NeighbourDirectory {
         if (signal.aborted) return;
         if (thrown instanceof KindlingError && !thrown.retryable) {
           this.#list.set([]);
-          return this.#log(`no neighbours any more: ${thrown.message}`);
+          return this.#log(`no neighbors any more: ${thrown.message}`);
         }
         waitMs = AGAIN_AFTER_FAILURE_MS;
       }
@@ -94,7 +96,7 @@ export class NeighbourDirectory {
     if (status !== 200) {
       throw new KindlingError(
         'KND_IMAGE_NEIGHBOURS',
-        `${this.#url.host} names no neighbours (HTTP ${status})`,
+        `${this.#url.host} names no neighbors (HTTP ${status})`,
         {
           retryable: status >= 500 || status === 429,
         },
@@ -107,11 +109,11 @@ export class NeighbourDirectory {
 }
 
 function readDirections(text: string): Directions {
-  const { neighbours, againSeconds } = JSON.parse(text) as Partial<Directions>;
-  const isUsable = Array.isArray(neighbours) && typeof againSeconds === 'number' && againSeconds >= 0.1;
-  if (!isUsable) throw new KindlingError('KND_IMAGE_NEIGHBOURS', 'the list of neighbours cannot be read');
+  const { neighbours: urls, againSeconds } = JSON.parse(text) as Partial<Directions>;
+  const isUsable = Array.isArray(urls) && typeof againSeconds === 'number' && againSeconds >= 0.1;
+  if (!isUsable) throw new KindlingError('KND_IMAGE_NEIGHBOURS', 'the list of neighbors cannot be read');
   return {
-    neighbours: neighbours.filter((url) => /^http:\/\/[\w.:[\]-]+$/.test(url)),
+    neighbours: urls.filter((url) => /^http:\/\/[\w.:[\]-]+$/.test(url)),
     againSeconds: Math.min(againSeconds, LONGEST_SILENCE_SECONDS),
   };
 }
