@@ -1,3 +1,5 @@
+import { markdownTable } from '../formats/markdown-table.ts';
+
 /** One folder of the repository: what lives there, and which folders its files may import. */
 export interface Folder {
   name: string;
@@ -125,17 +127,12 @@ export function layoutPage(): string {
       : mayImport.map((folder) => `\`${folder}\``).join(', '),
   ]);
   const header = ['folder', 'what lives there', 'may import'];
-  const widths = header.map((_, column) =>
-    Math.max(...[header, ...rows].map((cells) => cells[column]?.length ?? 0)),
-  );
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
   return `# Folders, and what each may import
 
 This page is made from \`setup/folders.ts\`. Imports point down this table only; types count too. A unit
 test (\`test/layout\`) judges every static and dynamic import, and every \`new URL\` of a file.
 [How the code is laid out](../explanation/how-the-code-is-laid-out.md) says why.
 
-${[header, widths.map((width) => '-'.repeat(width)), ...rows].map(line).join('\n')}
+${markdownTable(header, rows)}
 `;
 }

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SETTINGS, type Setting } from '../agent/config/settings.ts';
+import { markdownTable } from '../formats/markdown-table.ts';
 import { httpApiPage } from '../orchestrator-stub/http/api/reference-page.ts';
 import { ERROR_CODES } from '../protocol/error-codes.ts';
 import { layoutPage } from './folders.ts';
@@ -36,25 +37,15 @@ ${sections.join('\n')}`;
 
 function agentConfigPage(): string {
   const settings = Object.entries(SETTINGS) as [string, Setting<unknown>][];
-  const rows = settings.map(([name, setting]) =>
-    [
-      `\`${name}\``,
-      setting.summary + (setting.isSecret ? ' (never shown)' : ''),
-      names(setting.flags.map((flag) => `--${flag}`)),
-      names(setting.kernel),
-      names(setting.env),
-      setting.default === undefined ? '' : `\`${String(setting.default)}\``,
-    ].map((cell) => cell.replaceAll('|', '\\|')),
-  );
+  const rows = settings.map(([name, setting]) => [
+    `\`${name}\``,
+    setting.summary + (setting.isSecret ? ' (never shown)' : ''),
+    names(setting.flags.map((flag) => `--${flag}`)),
+    names(setting.kernel),
+    names(setting.env),
+    setting.default === undefined ? '' : `\`${String(setting.default)}\``,
+  ]);
   const header = ['setting', 'what it is for', 'options', 'kernel command line', 'env_config', 'default'];
-  // Padded as the formatter does it, so that the page and the formatter agree.
-  const widths = header.map((_, column) =>
-    Math.max(...[header, ...rows].map((cells) => cells[column]?.length ?? 0)),
-  );
-  const rule = widths.map((width) => '-'.repeat(width));
-  const lines = [header, rule, ...rows].map(
-    (cells) => `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`,
-  );
   return `# Settings of the agent
 
 Where a value comes from, best first:
@@ -76,7 +67,7 @@ proxy addresses are masked. With \`kindling.server\` alone, all servers that are
 - Durations are Go’s (\`120s\`, \`1m30s\`); yes and no are Go’s, too (\`1 t true 0 f false\`). Defaults of durations are in milliseconds.
 - \`s_*\` keys (hexadecimal seconds since 1970, left by the boot script) are reported as EMF’s boot KPI lines.
 
-${lines.join('\n')}
+${markdownTable(header, rows)}
 `;
 }
 

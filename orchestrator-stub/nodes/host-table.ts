@@ -1,6 +1,7 @@
 import type { HostId } from '../../protocol/ids.ts';
 import type { Inventory } from '../../protocol/inventory.ts';
 import type { Database } from '../store/database.ts';
+import type { Discovery } from './discovery.ts';
 import type { Host } from './host.ts';
 import type { Instance } from './instance.ts';
 
@@ -105,11 +106,11 @@ export class HostTable {
   }
 
   /** What somebody at an address says the machine is: kept aside until the node is let in from there. */
-  saveClaim(hostId: HostId, inventory: Inventory, address: string, at: Date): void {
+  saveClaim(hostId: HostId, discovery: Discovery, address: string, at: Date): void {
     this.#database.run(
       'INSERT INTO claimed_inventories (host_id, document, address, reported_at) VALUES (?, ?, ?, ?) ON CONFLICT (host_id) DO UPDATE SET document = excluded.document, address = excluded.address, reported_at = excluded.reported_at',
       hostId,
-      JSON.stringify(inventory),
+      JSON.stringify(discovery),
       address,
       at.toISOString(),
     );

@@ -1,10 +1,10 @@
 import { normalizeMac } from '../../formats/mac-address.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { toHostId } from '../../protocol/ids.ts';
-import type { Inventory } from '../../protocol/inventory.ts';
 import type { EventBus, NodeChange } from '../events/bus.ts';
 import type { Database } from '../store/database.ts';
 import { resourceId } from '../store/identifiers.ts';
+import type { Discovery } from './discovery.ts';
 import { type Host, normalizeUuid, swapUuidFields } from './host.ts';
 import type { HostTable } from './host-table.ts';
 import { allowOnboarding, correctHost, newHost, type Registration, registerHost } from './registration.ts';
@@ -69,16 +69,16 @@ export class Nodes {
    * A machine has shown itself, without proof. A registered node keeps its record: what was said is kept aside as a claim. Anybody else
    * gets a record of a stranger, which lets nobody in.
    */
-  discover(inventory: Inventory, address: string): Host {
+  discover(discovery: Discovery, address: string): Host {
     const { hosts, now, projectId, database, maxUnknown, isStrict } = this.#options;
-    const { identity } = inventory;
+    const { identity } = discovery;
     const serial = identity.serial && isSerial(identity.serial, isStrict) ? identity.serial : undefined;
     return database.transaction(() => {
       const known = this.#match(identity.uuid, serial, identity.bootMac ?? identity.macs[0]);
       if (known?.isRegistered) {
         // Told once, with the record as it is: a stranger that repeats itself makes no further noise.
         if (!hosts.claim(known.id)) this.tell(known, 'discovered');
-        hosts.saveClaim(known.id, inventory, address, now());
+        hosts.saveClaim(known.id, discovery, address, now());
         return known;
       }
       if (!known) makeRoomForUnknown(hosts, maxUnknown(), now());
@@ -90,7 +90,7 @@ export class Nodes {
       };
       const seen = { ...host, reportedSerial: serial ?? null, lastSeenAt: now().toISOString() };
       hosts.save(seen);
-      hosts.saveClaim(seen.id, inventory, address, now());
+      hosts.saveClaim(seen.id, discovery, address, now());
       this.tell(seen, known?.lastSeenAt ? 'changed' : 'discovered');
       return seen;
     });

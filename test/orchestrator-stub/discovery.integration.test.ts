@@ -90,6 +90,28 @@ test('watchers see a discovery as it happens', async () => {
   stop.abort();
 });
 
+test('a registered node that shows itself twice is told of once', async () => {
+  const node = await call('/api/v1/nodes', { method: 'POST', json: { uuid: UUID } });
+  const stop = new AbortController();
+  const events = await fetch(`${stub.urls.http}/api/v1/events`, { signal: stop.signal });
+  for (const _time of ['first', 'second'])
+    expect((await call('/api/v1/discovery', { method: 'POST', json: inventory })).body.nodeId).toBe(
+      node.body.id,
+    );
+  const last = await call('/api/v1/nodes', { method: 'POST', json: { serial: 'LAST1234' } });
+  let text = '';
+  for await (const chunk of events.body as unknown as AsyncIterable<Uint8Array>) {
+    text += Buffer.from(chunk).toString();
+    if (text.includes(last.body.id)) break;
+  }
+  stop.abort();
+  const changes = [...text.matchAll(/"nodeId":"([^"]+)","change":"([^"]+)"/g)].map(([, id, change]) => [
+    id,
+    change,
+  ]);
+  expect(changes.filter(([id]) => id === node.body.id)).toEqual([[node.body.id, 'discovered']]);
+});
+
 test('the state folder and what is in it belong to the owner only', async () => {
   expect((await stat(folder)).mode & 0o077).toBe(0);
   expect((await stat(join(folder, 'site-ca.key'))).mode & 0o077).toBe(0);

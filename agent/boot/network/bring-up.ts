@@ -1,14 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { KindlingError } from '../../../protocol/error.ts';
-import type { MachineFiles } from '../../../system/machine-files.ts';
-import type { Run } from '../../../system/run.ts';
 import { waitFor } from '../../../system/wait.ts';
-import type { View } from '../../console/view.ts';
-import type { PhysicalNic } from '../../identity/physical-nics.ts';
 import { choosePort, type PortFacts } from './choose-port.ts';
-import type { DhcpClients } from './dhcp-client.ts';
-import { diagnose, type NetworkTimeouts } from './diagnose.ts';
+import { diagnose } from './diagnose.ts';
 import type { Lease } from './lease.ts';
+import type { NetworkContext } from './network-context.ts';
 import type { NetworkPlan } from './network-plan.ts';
 import {
   defaultRouteOperations,
@@ -19,24 +15,9 @@ import {
 } from './operations.ts';
 import { type WantedPort, wantedPorts } from './ports.ts';
 import { prepareInterfaces } from './prepare.ts';
-import { reaches, type Target } from './reach.ts';
+import { reaches } from './reach.ts';
 import { readLease } from './read-lease.ts';
 import { writeResolverFiles } from './resolver-files.ts';
-
-export interface NetworkContext {
-  files: MachineFiles;
-  run: Run;
-  dhcp: DhcpClients;
-  view: View;
-  listNics: () => PhysicalNic[];
-  /** PCI network cards no driver took, for people. */
-  cardsWithoutDriver: () => string[];
-  bootMac: string | undefined;
-  /** The orchestrator: the card that reaches one of these is chosen. Empty: the first card with an address. */
-  targets: readonly Target[];
-  timeouts: NetworkTimeouts;
-  signal: AbortSignal;
-}
 
 export interface Network {
   chosen: Lease | undefined;

@@ -1,5 +1,5 @@
 import { waitFor } from '../../../system/wait.ts';
-import type { NetworkContext } from './bring-up.ts';
+import type { NetworkContext } from './network-context.ts';
 import type { NetworkPlan } from './network-plan.ts';
 import { bondOperations, perform, vlanOperations } from './operations.ts';
 

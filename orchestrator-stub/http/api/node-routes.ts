@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type ApiRoute, apiRoute } from '../../../net/server/route.ts';
-import type { Inventory } from '../../../protocol/inventory.ts';
+import { DiscoverySchema } from '../../nodes/discovery.ts';
 import type { Host } from '../../nodes/host.ts';
 import type { HostTable } from '../../nodes/host-table.ts';
 import type { Nodes } from '../../nodes/nodes.ts';
@@ -8,13 +8,7 @@ import type { Provisioning } from '../../provisioning/provisioning.ts';
 import type { Revocation } from '../../provisioning/revocation.ts';
 import type { LogTable } from '../../store/log-table.ts';
 import type { Workflows } from '../../workflow/workflows.ts';
-import {
-  CorrectionSchema,
-  DiscoverySchema,
-  LogLineSchema,
-  NodeSchema,
-  RegistrationSchema,
-} from './node-schemas.ts';
+import { CorrectionSchema, LogLineSchema, NodeSchema, RegistrationSchema } from './node-schemas.ts';
 import { nodeView } from './node-view.ts';
 
 export interface NodeRouteParts {
@@ -56,7 +50,7 @@ export function nodeRoutes({
       body: DiscoverySchema,
       bodyLimit: DISCOVERY_LIMIT_BYTES,
       answer: z.object({ nodeId: z.string() }),
-      handle: ({ body, client }) => ({ nodeId: nodes.discover(body as unknown as Inventory, client).id }),
+      handle: ({ body, client }) => ({ nodeId: nodes.discover(body, client).id }),
     }),
     apiRoute({
       method: 'GET',

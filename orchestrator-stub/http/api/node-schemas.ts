@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import { MAC_PATTERN, UUID_PATTERN } from '../../nodes/registration.ts';
+import { mac, uuid } from '../../nodes/discovery.ts';
 import { isSerial, SERIAL_RULE } from '../../nodes/serial.ts';
 
-const uuid = z.string().regex(UUID_PATTERN, 'must be a UUID');
 const serial = z.string().refine((text) => isSerial(text), { error: `must be ${SERIAL_RULE}` });
-const mac = z.string().regex(MAC_PATTERN, 'must be a MAC address like 52:54:00:12:34:56');
 const name = z.string().min(1).max(120);
 const metadata = z.record(z.string().min(1).max(200), z.string().max(1000));
 const mayEnroll = z.boolean().describe('False: never gets a workflow by an enrollment rule');
@@ -39,41 +37,6 @@ export const CorrectionSchema = z
     mayEnroll: mayEnroll.optional(),
   })
   .meta({ id: 'Correction' });
-
-/** Only what the stub relies on is checked; the rest is kept as it came, so that newer agents can tell more. */
-export const DiscoverySchema = z
-  .looseObject({
-    identity: z.looseObject({
-      uuid: uuid.optional(),
-      serial: z.string().max(200).optional(),
-      macs: z.array(mac).max(256),
-      bootMac: mac.optional(),
-      nodeId: z.string().min(1).max(200),
-    }),
-    // These go into templates: a path is a path and a name is a name, never text with a meaning of its own.
-    disks: z
-      .array(
-        z.looseObject({
-          kind: z.string().max(40),
-          path: z
-            .string()
-            .max(200)
-            .regex(/^\/dev\/[\w/:.+-]+$/, 'must be a path below /dev'),
-        }),
-      )
-      .max(1024)
-      .optional(),
-    nics: z
-      .array(
-        z.looseObject({
-          name: z.string().regex(/^[\w.:@-]{1,64}$/),
-          mac: z.union([mac, z.literal('')]).optional(),
-        }),
-      )
-      .max(1024)
-      .optional(),
-  })
-  .meta({ id: 'Discovery', description: 'The Inventory of protocol/inventory.ts' });
 
 export const LogLineSchema = z
   .object({

@@ -1,3 +1,4 @@
+import { markdownTable } from '../../../formats/markdown-table.ts';
 import type { ApiRoute } from '../../../net/server/route.ts';
 import { openApiDocument } from '../openapi.ts';
 import { type ApiParts, apiRoutes } from './routes.ts';
@@ -30,7 +31,6 @@ schemas that validate; this page is made from the same (\`node setup/reference-p
 `;
 
 const OTHER_ADDRESSES = [
-  ['address', 'what it is'],
   [
     '`GET /api/v1/events[?node=ID]`',
     'server-sent events `node`, `workflow`, `log`; `Last-Event-ID` resumes (operator)',
@@ -61,7 +61,13 @@ export function httpApiPage(): string {
   const objects = Object.entries(schemas)
     .toSorted(([a], [b]) => a.localeCompare(b, 'en'))
     .map(schemaSection);
-  return [FIXED_PART, `${table(OTHER_ADDRESSES)}\n`, ...sections, '## Objects\n', ...objects].join('\n');
+  return [
+    FIXED_PART,
+    `${markdownTable(['address', 'what it is'], OTHER_ADDRESSES)}\n`,
+    ...sections,
+    '## Objects\n',
+    ...objects,
+  ].join('\n');
 }
 
 type Paths = Record<string, Record<string, { requestBody?: Body; responses: Record<string, Body> }>>;
@@ -84,7 +90,7 @@ function operationSection(tag: string, routes: readonly ApiRoute[], paths: Paths
         route.access,
       ];
     });
-  return `## ${tag[0]?.toUpperCase()}${tag.slice(1)}\n\n${table([['operation', 'what it does', 'body', 'answer', 'who'], ...rows])}\n`;
+  return `## ${tag[0]?.toUpperCase()}${tag.slice(1)}\n\n${markdownTable(['operation', 'what it does', 'body', 'answer', 'who'], rows)}\n`;
 }
 
 function schemaSection([name, schema]: [string, Schema]): string {
@@ -96,7 +102,7 @@ function schemaSection([name, schema]: [string, Schema]): string {
       .join('; '),
   ]);
   const text = schema.description ? `${schema.description}\n\n` : '';
-  return `### ${name}\n\n${text}${table([['field', 'type', 'meaning'], ...rows])}\n`;
+  return `### ${name}\n\n${text}${markdownTable(['field', 'type', 'meaning'], rows)}\n`;
 }
 
 /** A type in a few words. */
@@ -112,17 +118,4 @@ function describe(schema: Schema): string {
   }
   if (schema.type === 'object') return 'object';
   return [schema.type ?? 'anything'].flat().join(' or ');
-}
-
-/** Padded as the formatter does it, so that the page and the formatter agree. */
-function table(rows: string[][]): string {
-  const cells = rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
-  const widths = (cells[0] ?? []).map((_unused, column) =>
-    Math.max(3, ...cells.map((row) => row[column]?.length ?? 0)),
-  );
-  const [header = [], ...body] = cells;
-  const lines = [header, widths.map((width) => '-'.repeat(width)), ...body];
-  return lines
-    .map((row) => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`)
-    .join('\n');
 }
