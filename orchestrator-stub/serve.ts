@@ -18,6 +18,7 @@ import { lockStateFolder, openStateFolder } from '../site/state-folder.ts';
 import { programVersion } from '../system/program-version.ts';
 import { AccessControl } from './credentials/access.ts';
 import { Credentials } from './credentials/credentials.ts';
+import { SignIns } from './credentials/sign-ins.ts';
 import { openTokenSigner } from './credentials/token-signer.ts';
 import { EventBus, type NetbootEvent } from './events/bus.ts';
 import { createGrpcServer } from './grpc/server.ts';
@@ -138,7 +139,8 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   const bus = new EventBus(database);
   const credentials = new Credentials(database);
   const user = options.user ?? { name: 'operator', password: openOperatorPassword(stateFolder) };
-  credentials.setUser(user.name, user.password, projectId);
+  const signIns = new SignIns(database, now);
+  if (credentials.setUser(user.name, user.password, projectId)) signIns.endAll();
   const maxUnknown = () => settings.get().maxUnknownMachines;
   const nodes = new Nodes({ database, hosts, bus, projectId, isStrict, now, maxUnknown });
   let ownUrl = '';
@@ -200,6 +202,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     hosts,
     nodes,
     credentials,
+    signIns,
     advance: (hostId) => provisioning.advance(hostId),
     settings: () => settings.get(),
     projectId,
@@ -217,7 +220,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   // 3 servers
   const isPlainOnly = options.port === false;
   const needsToken = (options.auth ?? (isPlainOnly ? 'none' : 'required')) === 'required';
-  const operatorAccess = new AccessControl({ signer, credentials, operatorToken });
+  const operatorAccess = new AccessControl({ signer, credentials, signIns, operatorToken });
   const access = needsToken ? operatorAccess : undefined;
   const originParts = {
     names: () => certificates.names,
@@ -254,7 +257,13 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     signer,
     access,
     operatorAccess,
-    grants: { signer, credentials, projectId, lifetimeSeconds: options.tokenLifetimeSeconds ?? 3600 },
+    grants: {
+      signer,
+      credentials,
+      signIns,
+      projectId,
+      lifetimeSeconds: options.tokenLifetimeSeconds ?? 3600,
+    },
     releaseToken: options.releaseToken ?? 'anonymous',
     ca: () => certificates.ca,
     artifacts: [...(options.artifacts ?? []), join(stateFolder, 'tink-stack')],

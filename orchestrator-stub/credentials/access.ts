@@ -2,17 +2,19 @@ import type { JWTPayload } from 'jose';
 import { KindlingError } from '../../protocol/error.ts';
 import type { HostId } from '../../protocol/ids.ts';
 import { type Credentials, isSameSecret } from './credentials.ts';
+import type { SignIns } from './sign-ins.ts';
 import type { TokenSigner } from './token-signer.ts';
 
 /** Who is calling, as far as the token says. */
 export type Caller =
   | { kind: 'operator' }
   | { kind: 'node'; hostId: HostId; roles: string[] }
-  | { kind: 'user'; name: string; roles: string[] };
+  | { kind: 'user'; name: string; signIn: string; roles: string[] };
 
 export interface AccessOptions {
   signer: TokenSigner;
   credentials: Credentials;
+  signIns: SignIns;
   /** The operator's own token, from the state folder. */
   operatorToken: string;
 }
@@ -41,8 +43,9 @@ export class AccessControl {
     const hostId = this.#options.credentials.hostOf(clientId);
     if (hostId) return { kind: 'node', hostId, roles };
     const name = String(claims['preferred_username'] ?? '');
-    if (clientId === 'system-client' && this.#options.credentials.hasUser(name)) {
-      return { kind: 'user', name, roles };
+    const signIn = String(claims['sid'] ?? '');
+    if (clientId === 'system-client' && this.#options.signIns.isGood(signIn, name)) {
+      return { kind: 'user', name, signIn, roles };
     }
     throw unauthenticated('the token belongs to a client that was revoked');
   }

@@ -71,19 +71,26 @@ export class Credentials {
     });
   }
 
-  setUser(name: string, password: string, projectId: string): void {
+  /** The one person who may sign in. True: somebody else did before, or with another password. */
+  setUser(name: string, password: string, projectId: string): boolean {
+    const known = this.#database.get<{ password_hash: string; salt: string; project_id: string }>(
+      'SELECT password_hash, salt, project_id FROM users WHERE name = ?',
+      name,
+    );
+    const hash = (salt: string) => scryptSync(password, salt, 32).toString('hex');
+    const others = this.#database.run('DELETE FROM users WHERE name <> ?', name);
+    if (known && known.project_id === projectId && isSameSecret(hash(known.salt), known.password_hash)) {
+      return others > 0;
+    }
     const salt = randomBytes(16).toString('hex');
     this.#database.run(
       'INSERT OR REPLACE INTO users (name, password_hash, salt, project_id) VALUES (?, ?, ?, ?)',
       name,
-      scryptSync(password, salt, 32).toString('hex'),
+      hash(salt),
       salt,
       projectId,
     );
-  }
-
-  hasUser(name: string): boolean {
-    return this.#database.get('SELECT 1 FROM users WHERE name = ?', name) !== undefined;
+    return true;
   }
 
   /** The user's project if the password is right. Takes as long for a name that does not exist. */

@@ -1,11 +1,13 @@
 import type { JWTPayload } from 'jose';
 import { rolesOf } from './access.ts';
 import { type Credentials, isSameSecret } from './credentials.ts';
+import type { SignIn, SignIns } from './sign-ins.ts';
 import type { TokenSigner } from './token-signer.ts';
 
 export interface GrantParts {
   signer: TokenSigner;
   credentials: Credentials;
+  signIns: SignIns;
   projectId: string;
   issuer: string;
   /** Address of the caller, which tries are counted by. */
@@ -72,7 +74,7 @@ async function grantPassword(form: URLSearchParams, parts: GrantParts): Promise<
   const password = form.get('password') ?? '';
   const projectId = await parts.credentials.checkPassword(name, password, parts.client);
   if (!projectId) return refuse(401, 'invalid_grant', 'Invalid user credentials');
-  return personTokens(parts, name, [`${projectId}_en-ob`, 'rs-access-r']);
+  return personTokens(parts, parts.signIns.start(name, parts.client), [`${projectId}_en-ob`, 'rs-access-r']);
 }
 
 async function grantRefresh(form: URLSearchParams, parts: GrantParts): Promise<GrantAnswer> {
@@ -83,20 +85,22 @@ async function grantRefresh(form: URLSearchParams, parts: GrantParts): Promise<G
   } catch {
     return invalid();
   }
-  const name = String(claims['preferred_username'] ?? '');
-  if (claims['typ'] !== 'Refresh' || !parts.credentials.hasUser(name)) return invalid();
-  return personTokens(parts, name, rolesOf(claims));
+  if (claims['typ'] !== 'Refresh') return invalid();
+  const signIn = parts.signIns.renew(String(claims['sid'] ?? ''), String(claims['refresh_id'] ?? ''));
+  if (!signIn || signIn.user !== claims['preferred_username']) return invalid();
+  return personTokens(parts, signIn, rolesOf(claims));
 }
 
-async function personTokens(parts: GrantParts, name: string, roles: string[]): Promise<GrantAnswer> {
+async function personTokens(parts: GrantParts, signIn: SignIn, roles: string[]): Promise<GrantAnswer> {
   const claims = {
-    sub: name,
+    sub: signIn.user,
     azp: PERSON_CLIENT,
-    preferred_username: name,
+    preferred_username: signIn.user,
+    sid: signIn.id,
     realm_access: { roles },
   };
   const refresh = await parts.signer.sign(
-    { ...claims, iss: parts.issuer, typ: 'Refresh' },
+    { ...claims, refresh_id: signIn.refreshId, iss: parts.issuer, typ: 'Refresh' },
     REFRESH_LIFETIME_SECONDS,
   );
   return {

@@ -24,7 +24,7 @@ const REPORTED: Partial<Record<StateType, ActionReport['state']>> = {
 };
 
 /** The action an agent should run now, or why there is none (docs/background/tinkerbell.md#getaction). */
-export type NextAction = { action: ActionResponse; workflow: StoredWorkflow } | Refusal;
+export type NextAction = { action: ActionResponse } | Refusal;
 
 export function nextActionFor(
   agentId: string,
@@ -60,7 +60,7 @@ export function nextActionFor(
         ...(action.pid ? { pid: action.pid } : {}),
         ...(action.pid || action.network ? { namespaces: { pid: action.pid, network: action.network } } : {}),
       });
-      return { action: answer, workflow };
+      return { action: answer };
     }
   }
   return reason;

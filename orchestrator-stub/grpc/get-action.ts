@@ -21,6 +21,13 @@ export interface GetActionCall extends AskingAgent {
   onCanceled: (listener: () => void) => void;
 }
 
+/** Ids are kept for whoever asks: a MAC, or a name of that kind. */
+const ID_CHARACTERS = 200;
+
+export function isWorkerId(id: string): boolean {
+  return id.length > 0 && id.length <= ID_CHARACTERS;
+}
+
 /**
  * GetAction of the current dialect (docs/background/tinkerbell.md#getaction): answers as soon as there is
  * something to do, otherwise holds the call and then says why there is nothing.
@@ -28,19 +35,17 @@ export interface GetActionCall extends AskingAgent {
 export function getAction(parts: GetActionParts, call: GetActionCall): Promise<ActionResponse> {
   const { workflows, holdMs, stopping } = parts;
   const { agentId } = call;
-  if (!agentId) throw refusal(status.INVALID_ARGUMENT, 'invalid Agent ID');
+  if (!isWorkerId(agentId)) throw refusal(status.INVALID_ARGUMENT, 'invalid Agent ID');
   noticeAgent(parts, call);
   const notEnrolled = enroll(parts, call);
   const { promise, resolve, reject } = Promise.withResolvers<ActionResponse>();
   const look = () => {
     const hasFinishedOne = workflows.index.lastOf(agentId) !== undefined;
-    // Another node may have taken this one's MAC for its own: that must not hide what is the caller's.
-    const active = workflows.activeOf(agentId);
-    const own = active.filter(call.mayUse);
-    const next = nextActionFor(agentId, own.length > 0 ? own : active, hasFinishedOne);
+    // Another node may have taken this one's MAC for its own: what is not the caller's is as if it were not there.
+    const own = workflows.activeOf(agentId).filter(call.mayUse);
+    const next = nextActionFor(agentId, own, hasFinishedOne);
     if (!('action' in next)) return hasFinishedOne ? next : (notEnrolled ?? next);
-    if (call.mayUse(next.workflow)) resolve(next.action);
-    else reject(refusal(status.PERMISSION_DENIED, 'this workflow belongs to another node'));
+    resolve(next.action);
     settle();
     return undefined;
   };

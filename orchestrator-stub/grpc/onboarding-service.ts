@@ -111,7 +111,11 @@ export function addOnboardingServices(server: Server, parts: OnboardingServicePa
     if (caller?.kind === 'node' && !parts.onboarding.isNode(caller.hostId, knock.uuid)) {
       throw refusal(status.PERMISSION_DENIED, 'a node’s token is for that node only');
     }
-    const { isNew } = parts.onboarding.createNode(knock, parts.origin(call.getHost()));
+    const { isNew } = parts.onboarding.createNode(
+      knock,
+      parts.origin(call.getHost()),
+      caller?.kind === 'user' ? caller.signIn : undefined,
+    );
     return create(CreateNodesResponseSchema, {
       payload: call.request.payload,
       // EMF reads the project of a new host before there is one.

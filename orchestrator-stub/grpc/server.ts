@@ -64,7 +64,12 @@ export function createGrpcServer(parts: GrpcServerParts): GrpcServer {
   const identify =
     access && ((metadata: Metadata) => access.identify(metadata.get('authorization')[0]?.toString()));
   addOnboardingServices(server, { ...parts, identify });
-  addWorkflowService(server, { ...parts, identify, stopping: stopping.signal });
+  addWorkflowService(server, {
+    ...parts,
+    identify,
+    stopping: stopping.signal,
+    isLetInBy: (hostId, signIn) => parts.onboarding.isLetInBy(hostId, signIn),
+  });
   addHealthService(server, SERVICES, parts.state, stopping.signal);
   const tinkFiles = [
     ...(parts.dialects.includes('tink-legacy') ? [file_tink_legacy] : []),

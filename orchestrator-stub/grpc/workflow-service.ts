@@ -27,11 +27,12 @@ import {
   type WorkflowContextRequest,
 } from '../../protocol/generated/tink-legacy_pb.js';
 import { methodDefinition } from '../../protocol/grpc-service.ts';
+import type { HostId } from '../../protocol/ids.ts';
 import { dialectOfReport, type TinkDialect } from '../../protocol/tink-dialect.ts';
 import type { Caller } from '../credentials/access.ts';
 import type { StoredWorkflow } from '../workflow/workflow.ts';
 import { judgeCurrentReport } from './current-answers.ts';
-import { type GetActionParts, getAction } from './get-action.ts';
+import { type GetActionParts, getAction, isWorkerId } from './get-action.ts';
 import { actionList, contextsFor, judgeLegacyReport, type ReportVerdict } from './legacy-answers.ts';
 import { backendFailure, refusal, toRefusal } from './refusal.ts';
 
@@ -41,6 +42,8 @@ export interface WorkflowServiceParts extends GetActionParts {
   /** Which of the two dialects are spoken; both by default. */
   dialects: readonly TinkDialect[];
   isStrict: boolean;
+  /** Whether a person let this host in with this sign-in. */
+  isLetInBy: (hostId: HostId, signIn: string) => boolean;
 }
 
 /** `proto.WorkflowService` in both dialects on one port. Only ReportActionStatus is common: its bytes tell the dialect. */
@@ -78,7 +81,7 @@ export function addWorkflowService(server: Server, parts: WorkflowServiceParts):
     whoIs(call.metadata)
       .then((caller) => {
         const { workerId } = call.request;
-        if (!workerId) throw refusal(status.INVALID_ARGUMENT, 'invalid workflow id');
+        if (!isWorkerId(workerId)) throw refusal(status.INVALID_ARGUMENT, 'invalid workflow id');
         const workflows = parts.workflows.activeOf(workerId).filter((workflow) => mayUse(caller, workflow));
         for (const context of contextsFor(workerId, workflows)) call.write(context);
         call.end();
@@ -131,6 +134,18 @@ export function addWorkflowService(server: Server, parts: WorkflowServiceParts):
     return Buffer.from(toBinary(ActionStatusResponseSchema, create(ActionStatusResponseSchema)));
   }
 
+  /** A node's token opens its own workflows, a person's those of the machine it was made at; the operator's opens all. */
+  function mayUse(caller: Caller | undefined, { definition: { hostId } }: StoredWorkflow): boolean {
+    if (caller?.kind === 'node') return caller.hostId === hostId;
+    return caller?.kind !== 'user' || parts.isLetInBy(hostId, caller.signIn);
+  }
+
+  function requireUse(caller: Caller | undefined, workflow: StoredWorkflow): void {
+    if (!mayUse(caller, workflow)) {
+      throw refusal(status.PERMISSION_DENIED, 'this workflow belongs to another node');
+    }
+  }
+
   /** Finds the workflow, decides, and writes the decision down; a store that fails is named in the dialect's words. */
   function judge(
     workflowId: string,
@@ -179,17 +194,6 @@ function attempt<T>(work: () => T, toAnswer: (thrown: unknown) => ServiceError):
     return work();
   } catch (thrown) {
     throw toAnswer(thrown);
-  }
-}
-
-/** A node's token opens its own workflows only; people's tokens open all of the site. */
-function mayUse(caller: Caller | undefined, workflow: StoredWorkflow): boolean {
-  return caller?.kind !== 'node' || caller.hostId === workflow.definition.hostId;
-}
-
-function requireUse(caller: Caller | undefined, workflow: StoredWorkflow): void {
-  if (!mayUse(caller, workflow)) {
-    throw refusal(status.PERMISSION_DENIED, 'this workflow belongs to another node');
   }
 }
 

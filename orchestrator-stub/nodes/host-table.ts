@@ -38,7 +38,17 @@ export class HostTable {
   }
 
   byMac(mac: string): Host | undefined {
-    return this.#hosts('SELECT document FROM hosts WHERE mac = ? ORDER BY is_registered DESC', mac)[0];
+    return this.withMac(mac)[0];
+  }
+
+  /** Registered hosts first. */
+  withMac(mac: string): Host[] {
+    return this.#hosts('SELECT document FROM hosts WHERE mac = ? ORDER BY is_registered DESC', mac);
+  }
+
+  /** The machine that a person let in with this sign-in. */
+  bySignIn(signIn: string): Host | undefined {
+    return this.#hosts('SELECT document FROM hosts WHERE sign_in = ?', signIn)[0];
   }
 
   /** The one that was seen last, where several were given the same address one after the other. */
@@ -154,13 +164,19 @@ export class HostTable {
   }
 
   instanceByFirstBootKey(key: string): Instance | undefined {
-    const row = this.#database.get<Row>('SELECT document FROM instances WHERE first_boot_key = ?', key);
-    return row && (JSON.parse(row.document) as Instance);
+    return this.#instance('SELECT document FROM instances WHERE first_boot_key = ?', key);
+  }
+
+  instanceByEscrowKey(key: string): Instance | undefined {
+    return this.#instance('SELECT document FROM instances WHERE escrow_key = ?', key);
+  }
+
+  instanceByNeighborsKey(key: string): Instance | undefined {
+    return this.#instance('SELECT document FROM instances WHERE neighbors_key = ?', key);
   }
 
   instance(hostId: HostId): Instance | undefined {
-    const row = this.#database.get<Row>('SELECT document FROM instances WHERE host_id = ?', hostId);
-    return row && (JSON.parse(row.document) as Instance);
+    return this.#instance('SELECT document FROM instances WHERE host_id = ?', hostId);
   }
 
   saveInstance(instance: Instance): void {
@@ -169,6 +185,11 @@ export class HostTable {
       instance.hostId,
       JSON.stringify(instance),
     );
+  }
+
+  #instance(sql: string, value: string): Instance | undefined {
+    const row = this.#database.get<Row>(sql, value);
+    return row && (JSON.parse(row.document) as Instance);
   }
 
   #hosts(sql: string, ...values: string[]): Host[] {

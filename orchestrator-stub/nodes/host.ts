@@ -25,6 +25,8 @@ export interface Host {
   serial: string | null;
   /** Boot MAC, lower case with colons: registered, else reported. */
   mac: string | null;
+  /** An operator said the MAC: no other node may report it as its own. */
+  isMacRegistered?: boolean;
   /** Exactly as the node sent it: it is the worker id of its workflow, byte for byte. */
   reportedMac: string | null;
   reportedIp: string | null;
@@ -38,8 +40,10 @@ export interface Host {
   profile: string | null;
   /** False: never gets a workflow by an enrollment rule. */
   mayEnroll?: boolean;
-  /** Nobody registered it: it was let in because the site lets in everyone. */
+  /** Nobody registered it: it was let in because the site lets in everyone, or by a person at its console. */
   isUninvited?: boolean;
+  /** The sign-in at the console that let it in: only that one opens its workflows. */
+  signIn?: string;
   site: string | null;
   metadata: Record<string, string>;
   createdAt: string;

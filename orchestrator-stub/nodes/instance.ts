@@ -26,18 +26,24 @@ export interface Instance {
   fallbacks: number;
   /** Secret of the address that the installed system reports its first boot to. */
   firstBootKey: string;
+  /** Secrets of the addresses for the recovery key and for neighbors: only the Micro-OS knows them, never the installed system. */
+  escrowKey?: string;
+  neighborsKey?: string;
 }
+
+/** One secret per purpose, new with every generation. */
+export type InstanceKeys = Required<Pick<Instance, 'firstBootKey' | 'escrowKey' | 'neighborsKey'>>;
 
 export interface NewInstance {
   id: string;
   host: Host;
   profile: string;
-  firstBootKey: string;
+  keys: InstanceKeys;
   now: Date;
 }
 
 /** The instance of a host that has none yet: generation 1, not provisioned. */
-export function createInstance({ id, host, profile, firstBootKey, now }: NewInstance): Instance {
+export function createInstance({ id, host, profile, keys, now }: NewInstance): Instance {
   return {
     id,
     hostId: host.id,
@@ -51,7 +57,7 @@ export function createInstance({ id, host, profile, firstBootKey, now }: NewInst
     firstBootAt: null,
     bootOrderAt: null,
     fallbacks: 0,
-    firstBootKey,
+    ...keys,
   };
 }
 
@@ -63,7 +69,7 @@ export function needsProvisioning(instance: Instance): boolean {
 /** Asks for the disk to be written anew, perhaps with another profile. */
 export function nextGeneration(
   instance: Instance,
-  change: { profile?: string; firstBootKey: string },
+  change: { profile?: string; keys: InstanceKeys },
   now: Date,
 ): Instance {
   return {
@@ -76,7 +82,7 @@ export function nextGeneration(
     firstBootAt: null,
     bootOrderAt: null,
     fallbacks: 0,
-    firstBootKey: change.firstBootKey,
+    ...change.keys,
   };
 }
 

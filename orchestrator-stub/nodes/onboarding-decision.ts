@@ -23,6 +23,8 @@ export interface OnboardingPolicy {
   isStrict: boolean;
   /** Whether the host's wanted system is on its disk. */
   isProvisioned: (host: Host) => boolean;
+  /** Whether an operator registered this MAC for another host. */
+  isMacOfAnother: (host: Host, mac: string) => boolean;
 }
 
 /** What to answer, what to write down, and whether the conversation goes on. */
@@ -62,7 +64,7 @@ export function decideOnboarding(
           : `UUID, Reported UUID is: ${knock.uuid}`;
       const text = `Host Registration Failed due to mismatch of ${reported}`;
       // Anybody may knock with the UUID of a node and a wrong serial: a node that was let in before keeps its state.
-      if (!policy.isStrict && match.host.reportedMac) {
+      if (match.host.reportedMac) {
         return { ...refuse(RPC_CODE.NOT_FOUND, 'Device not found'), isStreamKept: true };
       }
       return {
@@ -77,6 +79,10 @@ export function decideOnboarding(
       };
     }
     case 'accepted':
+      // Workflows are handed out by MAC: with another node's MAC this one would stand between that node and its work.
+      if (policy.isMacOfAnother(match.host, knock.mac)) {
+        return { ...refuse(RPC_CODE.NOT_FOUND, 'Device not found'), isStreamKept: true };
+      }
       return decideByState(recordKnock(match.host, knock, serial, now), policy, now);
   }
 }
@@ -118,8 +124,8 @@ function recordKnock(host: Host, knock: Knock, serial: string, now: Date): Host 
 
 function decideByState(host: Host, policy: OnboardingPolicy, now: Date): OnboardingDecision {
   const isSettled = host.currentState === 'ONBOARDED' && (policy.isStrict || policy.isProvisioned(host));
-  // Not strict: a mismatch that somebody else made does not lock the right machine out, and is gone once that is let in.
-  if (isSettled || (policy.isStrict && host.registrationStatus.indicator === 'ERROR')) {
+  // EMF refuses a registration in error too. Anybody can bring that error about with one wrong serial: the right machine comes in.
+  if (isSettled) {
     return refuse(RPC_CODE.FAILED_PRECONDITION, `Node is already HOST_STATE_${host.currentState}`);
   }
   if (host.desiredState === 'REGISTERED') {

@@ -2,6 +2,7 @@ import { normalizeMac } from '../../formats/mac-address.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { HostId } from '../../protocol/ids.ts';
 import type { Credentials, NodeClient } from '../credentials/credentials.ts';
+import type { SignIns } from '../credentials/sign-ins.ts';
 import type { SiteSettings } from '../settings/site-settings.ts';
 import type { Database } from '../store/database.ts';
 import { resourceId } from '../store/identifiers.ts';
@@ -19,12 +20,14 @@ import {
 import { findFault, type Knock } from './onboarding-request.ts';
 import { newHost } from './registration.ts';
 import { isSerial, NO_SERIAL } from './serial.ts';
+import { makeRoomForUnknown } from './unknown-machines.ts';
 
 export interface OnboardingOptions {
   database: Database;
   hosts: HostTable;
   nodes: Nodes;
   credentials: Credentials;
+  signIns: SignIns;
   /** What follows for a host that was let in, in the background as in EMF. */
   advance: (hostId: HostId) => void;
   settings: () => SiteSettings;
@@ -68,6 +71,12 @@ export class Onboarding {
     this.#options.advance(host.id);
   }
 
+  /** Whether a person let this host in with this sign-in, or with an earlier one that it continues. */
+  isLetInBy(hostId: HostId, signIn: string): boolean {
+    const earlier = this.#options.hosts.byId(hostId)?.signIn;
+    return earlier !== undefined && this.#options.signIns.continues(signIn, earlier);
+  }
+
   /** Whether a host has this UUID. */
   isNode(hostId: HostId, uuid: string): boolean {
     return this.#options.hosts.byUuid(normalizeUuid(uuid))?.id === hostId;
@@ -77,8 +86,8 @@ export class Onboarding {
    * The interactive call (docs/background/emf.md#interactive-onboarding). Returns the host, and whether it was
    * unknown before.
    */
-  createNode(knock: Knock, origin: string): { host: Host; isNew: boolean } {
-    const { database, hosts, nodes, now, projectId } = this.#options;
+  createNode(knock: Knock, origin: string, signIn?: string): { host: Host; isNew: boolean } {
+    const { database, hosts, nodes, now, projectId, settings } = this.#options;
     const serial = this.#serialOf(knock);
     const result = database.transaction(() => {
       const existing = hosts.byUuid(normalizeUuid(knock.uuid));
@@ -87,12 +96,22 @@ export class Onboarding {
         throw new KindlingError('KND_API_FORBIDDEN', `${existing.name} is no longer trusted`);
       }
       const isNew = !existing?.isRegistered;
-      if (existing && !isNew && existing.serial === serial && existing.reportedMac === knock.mac) {
-        return { host: existing, isNew };
+      if (signIn) this.#requireFreeSignIn(signIn, existing);
+      const isSame = existing && !isNew && existing.serial === serial && existing.reportedMac === knock.mac;
+      if (isSame && (!signIn || existing.signIn === signIn)) return { host: existing, isNew };
+      if (
+        hosts
+          .withMac(normalizeMac(knock.mac))
+          .some(({ id, isMacRegistered }) => isMacRegistered && id !== existing?.id)
+      ) {
+        throw new KindlingError('KND_API_FORBIDDEN', `${knock.mac} is the MAC of another node`);
       }
+      if (!existing) makeRoomForUnknown(hosts, settings().maxUnknownMachines, now());
       const host: Host = {
         ...(existing ?? newHost(resourceId('host'), projectId, now())),
         isRegistered: true,
+        isUninvited: isNew || (existing.isUninvited ?? false),
+        ...(signIn ? { signIn } : {}),
         uuid: normalizeUuid(knock.uuid),
         serial,
         mac: normalizeMac(knock.mac),
@@ -117,13 +136,30 @@ export class Onboarding {
     return isSerial(knock.serial, this.#options.isStrict) ? knock.serial : NO_SERIAL;
   }
 
+  /** One sign-in lets in the machine it was made at, and no system that is in use is handed to who stands at a console. */
+  #requireFreeSignIn(signIn: string, existing: Host | undefined): void {
+    const { hosts } = this.#options;
+    const other = hosts.bySignIn(signIn);
+    if (other && other.id !== existing?.id) {
+      throw new KindlingError('KND_API_FORBIDDEN', `this sign-in has let in ${other.name} already`);
+    }
+    if (existing?.isRegistered && existing.signIn !== signIn && isInUse(hosts.instance(existing.id))) {
+      throw new KindlingError('KND_API_FORBIDDEN', `${existing.name} is in use`);
+    }
+  }
+
   #decide(knock: Knock): OnboardingDecision {
     const { hosts, isStrict, now, onFailure } = this.#options;
     try {
       return decideOnboarding(
         knock,
         (serial) => this.#candidates(knock, serial),
-        { isStrict, isProvisioned: ({ id }) => isInUse(hosts.instance(id)) },
+        {
+          isStrict,
+          isProvisioned: ({ id }) => isInUse(hosts.instance(id)),
+          isMacOfAnother: ({ id }, mac) =>
+            hosts.withMac(normalizeMac(mac)).some((other) => other.id !== id && other.isMacRegistered),
+        },
         now(),
       );
     } catch (thrown) {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type JsonValue, toJson } from '@bufbuild/protobuf';
 import { normalizeMac } from '../../formats/mac-address.ts';
+import { KindlingError } from '../../protocol/error.ts';
 import { type AgentAttributes, AgentAttributesSchema } from '../../protocol/generated/tink-current_pb.js';
 import type { HostId } from '../../protocol/ids.ts';
 import type { Host } from '../nodes/host.ts';
@@ -40,6 +41,8 @@ export interface AskingAgent {
 export type NotEnrolled = 'off' | 'disabled-for-host' | 'no-rule' | 'has-workflow';
 
 const ID_CHARACTERS = 63;
+/** A server with a hundred disks says some 50 kB of itself. */
+const MAX_ATTRIBUTES = 256 * 1024;
 
 /**
  * Today's Tinkerbell: agents tell their attributes with every question, and may get a workflow by rule
@@ -58,12 +61,15 @@ export class Enrollment {
   notice({ agentId, hostId, attributes }: AskingAgent): void {
     if (!attributes) return;
     const document = toJson(AgentAttributesSchema, attributes);
-    const digest = createHash('sha1').update(JSON.stringify(document)).digest('base64');
-    if (this.#known.get(agentId) === digest) return;
+    const text = JSON.stringify(document);
+    if (text.length > MAX_ATTRIBUTES) throw tooLarge(agentId);
+    const digest = createHash('sha1').update(text).digest('base64');
+    const key = hostId ?? agentId;
+    if (this.#known.get(key) === digest) return;
     const host = this.#hostOf(agentId, hostId);
     if (!host) return;
     this.#options.hosts.saveAttributes(host.id, document, this.#options.now());
-    this.#known.set(agentId, digest);
+    this.#known.set(key, digest);
   }
 
   /** Gives an agent that has no workflow one by the site's rules. Undefined: it has one now. */
@@ -74,6 +80,7 @@ export class Enrollment {
     const known = this.#hostOf(agentId, hostId);
     if (known?.mayEnroll === false) return 'disabled-for-host';
     const document: JsonValue = attributes ? toJson(AgentAttributesSchema, attributes) : {};
+    if (JSON.stringify(document).length > MAX_ATTRIBUTES) throw tooLarge(agentId);
     const rule = matchRule(enrollmentRules, document);
     if (!rule) return 'no-rule';
     const id = `enrollment-${agentId.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`.slice(0, ID_CHARACTERS);
@@ -112,4 +119,11 @@ export class Enrollment {
     const { hosts } = this.#options;
     return hostId === undefined ? hosts.byMac(normalizeMac(agentId)) : hosts.byId(hostId);
   }
+}
+
+function tooLarge(agentId: string): KindlingError {
+  return new KindlingError(
+    'KND_API_TOO_LARGE',
+    `the attributes of ${agentId} are not kept: they are too many`,
+  );
 }

@@ -87,10 +87,10 @@ export function templateData(inputs: WorkflowInputs): { [key: string]: Value } {
     InstallerScript: quoteGo(profile.installerScript ?? DEFAULT_INSTALLER),
     OsResourceID: profile.name,
     // Ours: where the recovery key of an encrypted disk goes, and whom to trust there. Other agents ignore the variable.
-    KindlingEscrowUrl: `${settings.publicUrl ?? inputs.origin}/api/v1/recovery-keys/${inputs.instance.firstBootKey}`,
+    KindlingEscrowUrl: `${settings.publicUrl ?? inputs.origin}/api/v1/recovery-keys/${inputs.instance.escrowKey ?? inputs.instance.firstBootKey}`,
     // Ours too: where the node finds others that write the same image. Empty where the site has none of it.
     KindlingNeighboursUrl: inputs.hasNeighbors
-      ? `${settings.publicUrl ?? inputs.origin}/api/v1/neighbours/${inputs.instance.firstBootKey}`
+      ? `${settings.publicUrl ?? inputs.origin}/api/v1/neighbours/${inputs.instance.neighborsKey ?? inputs.instance.firstBootKey}`
       : '',
     // And whether the site wants to be asked before a disk is destroyed. Empty where it does not.
     KindlingRequireConsent: settings.requireConsent === 'never' ? '' : settings.requireConsent,

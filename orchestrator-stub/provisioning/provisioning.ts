@@ -8,6 +8,7 @@ import {
   awaitsFirstBoot,
   createInstance,
   type Instance,
+  type InstanceKeys,
   markBootOrder,
   markFirstBoot,
   needsProvisioning,
@@ -127,10 +128,9 @@ export class Provisioning {
       workflows.cancelAllOf(host.id, `replaced by generation ${before.generation + 1}`);
       // A node is often written anew because it was broken into: what it knew opens nothing any more.
       credentials.revoke(host.id);
-      const firstBootKey = randomBytes(16).toString('hex');
       const instance = nextGeneration(
         before,
-        { ...(profileName ? { profile: profileName } : {}), firstBootKey },
+        { ...(profileName ? { profile: profileName } : {}), keys: newKeys() },
         now(),
       );
       hosts.saveInstance(instance);
@@ -269,8 +269,7 @@ export class Provisioning {
 
   #createInstance(host: Host, profile: string): Instance {
     const { hosts, nodes, now } = this.#options;
-    const firstBootKey = randomBytes(16).toString('hex');
-    const instance = createInstance({ id: resourceId('inst'), host, profile, firstBootKey, now: now() });
+    const instance = createInstance({ id: resourceId('inst'), host, profile, keys: newKeys(), now: now() });
     hosts.saveInstance(instance);
     nodes.tell(host, 'changed');
     return instance;
@@ -293,4 +292,9 @@ export class Provisioning {
     });
     nodes.tell(host, 'changed');
   }
+}
+
+function newKeys(): InstanceKeys {
+  const secret = () => randomBytes(16).toString('hex');
+  return { firstBootKey: secret(), escrowKey: secret(), neighborsKey: secret() };
 }

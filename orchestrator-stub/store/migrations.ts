@@ -117,6 +117,27 @@ const STEPS: readonly string[] = [
     reported_at TEXT NOT NULL
   ) STRICT;
   `,
+  // A key for each purpose (an instance from before has one for all), which machine a sign-in let in, and until when sign-ins are good.
+  `
+  ALTER TABLE instances ADD COLUMN escrow_key TEXT GENERATED ALWAYS AS
+    (coalesce(json_extract(document, '$.escrowKey'), json_extract(document, '$.firstBootKey'))) VIRTUAL;
+  ALTER TABLE instances ADD COLUMN neighbors_key TEXT GENERATED ALWAYS AS
+    (coalesce(json_extract(document, '$.neighborsKey'), json_extract(document, '$.firstBootKey'))) VIRTUAL;
+  CREATE INDEX instances_escrow_key ON instances (escrow_key);
+  CREATE INDEX instances_neighbors_key ON instances (neighbors_key);
+  ALTER TABLE hosts ADD COLUMN sign_in TEXT GENERATED ALWAYS AS (json_extract(document, '$.signIn')) VIRTUAL;
+  CREATE INDEX hosts_sign_in ON hosts (sign_in) WHERE sign_in IS NOT NULL;
+  CREATE TABLE sign_ins (
+    id TEXT PRIMARY KEY,
+    user TEXT NOT NULL,
+    address TEXT NOT NULL,
+    ends_at INTEGER NOT NULL,
+    refresh_id TEXT NOT NULL,
+    previous_refresh_id TEXT,
+    refreshed_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX sign_ins_ends ON sign_ins (ends_at);
+  `,
 ];
 
 /** Brings the file to the newest layout, one transaction per step. */

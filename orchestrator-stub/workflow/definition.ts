@@ -26,8 +26,8 @@ const NODE_VALUES = [
   'device_1',
   'worker_id',
 ];
-/** Spaces too, as firmware has them in serial numbers, but none that begins a list or ends a key. */
-const PLAIN_VALUE = /^(?! |- |.*: )[\w.:/+@ -]{0,200}$/;
+/** Serials have spaces; what a colon and a space mean to YAML is left out, and every first or last character with a meaning. */
+const PLAIN_VALUE = /^(?=.{0,200}$)(?!.*: )(?:[\w./+](?:[\w.:/+@ -]*[\w./+-])?)?$/;
 
 export function isPlainValue(value: string): boolean {
   return PLAIN_VALUE.test(value);

@@ -20,7 +20,9 @@ beforeEach(async () => {
 afterEach(() => running[Symbol.asyncDispose]());
 
 /** A node that is onboarded, and the address its workflow gives it. */
-async function onboard(node: Partial<typeof NODE> = {}): Promise<{ id: string; path: string; key: string }> {
+async function onboard(
+  node: Partial<typeof NODE> = {},
+): Promise<{ id: string; path: string; firstBootKey: string }> {
   await running.knock(node);
   const { id } = (await running.api('GET', `/api/v1/nodes/${node.uuid ?? NODE.uuid}`)).body;
   const database = new Database(join(running.folder, 'kindling.sqlite'), {
@@ -28,9 +30,10 @@ async function onboard(node: Partial<typeof NODE> = {}): Promise<{ id: string; p
       throw thrown;
     },
   });
-  const key = new HostTable(database).instance(id)?.firstBootKey ?? '';
+  const instance = new HostTable(database).instance(id);
   database.close();
-  return { id, key, path: `/api/v1/neighbours/${key}` };
+  const path = `/api/v1/neighbours/${instance?.neighborsKey}`;
+  return { id, firstBootKey: instance?.firstBootKey ?? '', path };
 }
 
 const announce = (path: string, change: object = {}) =>
@@ -59,7 +62,7 @@ test('only nodes that are trusted and write take part', async () => {
   await running.api('POST', `/api/v1/nodes/${second.id}/deauthorise`, { json: {} });
   expect((await announce(second.path, { address: '10.0.0.8' })).status).toBe(404);
   expect((await announce(first.path)).body.neighbours).toEqual([]);
-  await running.api('POST', `/api/v1/first-boot/${first.key}`, { token: null });
+  await running.api('POST', `/api/v1/first-boot/${first.firstBootKey}`, { token: null });
   expect((await announce(first.path)).status).toBe(404);
 });
 

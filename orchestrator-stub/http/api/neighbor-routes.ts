@@ -60,9 +60,9 @@ export function neighborRoutes({ hosts, neighbors, hasNeighbors }: NeighborRoute
     }),
   ];
 
-  /** The installed system knows the key too; once it has booted, nothing is written any more. */
+  /** Once the installed system has booted, nothing is written any more. */
   function hostOf(key: string): HostId {
-    const instance = hasNeighbors() ? hosts.instanceByFirstBootKey(key) : undefined;
+    const instance = hasNeighbors() ? hosts.instanceByNeighborsKey(key) : undefined;
     const isTrusted = instance && hosts.byId(instance.hostId)?.currentState === 'ONBOARDED';
     if (!instance || !isTrusted || instance.firstBootAt) {
       throw new KindlingError('KND_API_NOT_FOUND', 'no neighbors are known under this address');

@@ -4,11 +4,14 @@ import { KindlingError } from '../../../protocol/error.ts';
 import type { HostTable } from '../../nodes/host-table.ts';
 import type { Nodes } from '../../nodes/nodes.ts';
 import type { RecoveryKeyTable } from '../../store/recovery-key-table.ts';
+import { isTerminal, type StoredWorkflow } from '../../workflow/workflow.ts';
+import type { Workflows } from '../../workflow/workflows.ts';
 
 export interface RecoveryKeyRouteParts {
   nodes: Nodes;
   hosts: HostTable;
   recoveryKeys: RecoveryKeyTable;
+  workflows: Workflows;
 }
 
 const KeySchema = z.object({
@@ -21,7 +24,12 @@ export const StoredKeySchema = KeySchema.extend({ receivedAt: z.string() });
 const tag = 'nodes';
 
 /** Where nodes leave the recovery keys of their encrypted disks, and where operators find them. */
-export function recoveryKeyRoutes({ nodes, hosts, recoveryKeys }: RecoveryKeyRouteParts): ApiRoute[] {
+export function recoveryKeyRoutes({
+  nodes,
+  hosts,
+  recoveryKeys,
+  workflows,
+}: RecoveryKeyRouteParts): ApiRoute[] {
   return [
     apiRoute({
       method: 'POST',
@@ -34,10 +42,9 @@ export function recoveryKeyRoutes({ nodes, hosts, recoveryKeys }: RecoveryKeyRou
       body: KeySchema,
       answer: z.object({ nodeId: z.string(), keyId: z.string() }),
       handle: ({ path, body }) => {
-        const instance = hosts.instanceByFirstBootKey(path['key'] ?? '');
-        // The installed system knows the key in the path too; once it has booted, nothing is encrypted any more.
+        const instance = hosts.instanceByEscrowKey(path['key'] ?? '');
         const isTrusted = instance && hosts.byId(instance.hostId)?.currentState === 'ONBOARDED';
-        if (!instance || !isTrusted || instance.firstBootAt) {
+        if (!instance || !isTrusted || !isEncrypting(workflows.latestOf(instance.hostId))) {
           throw new KindlingError('KND_API_NOT_FOUND', 'no disk is being encrypted under this address');
         }
         recoveryKeys.save(instance.hostId, { ...body, receivedAt: new Date().toISOString() });
@@ -55,4 +62,15 @@ export function recoveryKeyRoutes({ nodes, hosts, recoveryKeys }: RecoveryKeyRou
       handle: ({ path }) => ({ keys: recoveryKeys.list(nodes.find(path['id'] ?? '').id) }),
     }),
   ];
+}
+
+/** Whether a disk may be encrypted right now: the node's workflow runs, and has an action that leaves its key here. */
+function isEncrypting(workflow: StoredWorkflow | undefined): boolean {
+  return (
+    workflow !== undefined &&
+    !isTerminal(workflow.progress.state) &&
+    workflow.definition.actions.some(({ environment }) =>
+      environment.some((each) => each.startsWith('KINDLING_ESCROW_URL=')),
+    )
+  );
 }

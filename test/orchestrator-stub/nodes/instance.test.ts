@@ -11,25 +11,26 @@ import { toHostId } from '../../../protocol/ids.ts';
 import fc from '../../seeds/fast-check.ts';
 
 const now = new Date('2026-11-16T03:00:00Z');
+const keys = (firstBootKey: string) => ({ firstBootKey, escrowKey: 'e', neighborsKey: 'n' });
 const fresh = () =>
   createInstance({
     id: 'inst-1',
     host: newHost(toHostId('host-1'), 'p', now),
     profile: 'edge',
-    firstBootKey: 'k',
+    keys: keys('k'),
     now,
   });
 
 test('one generation is provisioned once; only a new generation asks again', () => {
   const done = markProvisioned(fresh(), 1, now);
   expect(needsProvisioning(done)).toBe(false);
-  const again = nextGeneration(done, { profile: 'other', firstBootKey: 'k2' }, now);
+  const again = nextGeneration(done, { profile: 'other', keys: keys('k2') }, now);
   expect(again).toMatchObject({ generation: 2, profile: 'other', firstBootAt: null, firstBootKey: 'k2' });
   expect(needsProvisioning(again)).toBe(true);
 });
 
 test('late word about an older generation changes nothing', () => {
-  const second = nextGeneration(fresh(), { firstBootKey: 'k2' }, now);
+  const second = nextGeneration(fresh(), { keys: keys('k2') }, now);
   expect(markProvisioned(second, 1, now)).toBe(second);
 });
 
@@ -49,8 +50,7 @@ test('the same generation never wipes twice, in whatever order things happen', (
           const before = instance;
           instance = markProvisioned(instance, each.generation, now);
           if (instance !== before) wiped.add(each.generation);
-        } else if (each.kind === 'reprovision')
-          instance = nextGeneration(instance, { firstBootKey: 'x' }, now);
+        } else if (each.kind === 'reprovision') instance = nextGeneration(instance, { keys: keys('x') }, now);
         else instance = markFirstBoot(instance, now);
         expect(instance.provisionedGeneration).toBeLessThanOrEqual(instance.generation);
       }

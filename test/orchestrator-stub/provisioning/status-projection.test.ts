@@ -71,7 +71,15 @@ beforeEach(() => {
   });
   const host = nodes.register({ uuid: '6f8a3c1e-0d2b-4a77-9c55-d1e0f2a3b4c5' });
   hostId = host.id;
-  hosts.saveInstance(createInstance({ id: 'inst-1', host, profile: 'p', firstBootKey: 'k', now: now() }));
+  hosts.saveInstance(
+    createInstance({
+      id: 'inst-1',
+      host,
+      profile: 'p',
+      keys: { firstBootKey: 'k', escrowKey: 'escrow', neighborsKey: 'neighbors' },
+      now: now(),
+    }),
+  );
   workflows.add(defineWorkflow({ id: 'w', hostId, generation: 1, template: TEMPLATE, data: {}, now: now() }));
   events.length = 0;
 });

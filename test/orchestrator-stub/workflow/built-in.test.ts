@@ -27,7 +27,13 @@ function workflow(
   };
   const data = templateData({
     host,
-    instance: createInstance({ id: 'inst-1', host, profile: 'p', firstBootKey: 'k1', now }),
+    instance: createInstance({
+      id: 'inst-1',
+      host,
+      profile: 'p',
+      keys: { firstBootKey: 'k1', escrowKey: 'escrow', neighborsKey: 'neighbors' },
+      now,
+    }),
     profile: ProfileSchema.parse({ name: 'p', imageUrl: 'https://images.test/os.raw.gz', ...profile }),
     settings: SiteSettingsSchema.parse(settings),
     hasNeighbors: settings['neighbours'] === true,
@@ -107,7 +113,7 @@ describe('microvisor (docs/background/emf.md#microvisor-template)', () => {
       LVM_SIZE: '0',
       ENABLE_ONLY_DMVERITY: 'false',
       // ours, beside EMF's: other agents ignore them
-      KINDLING_ESCROW_URL: expect.stringMatching(/\/api\/v1\/recovery-keys\/k1$/),
+      KINDLING_ESCROW_URL: expect.stringMatching(/\/api\/v1\/recovery-keys\/escrow$/),
       TLS_CA_CERT: expect.any(String),
     });
   });
@@ -220,7 +226,7 @@ test.each(['ubuntu', 'microvisor'])(
   (template) => {
     expect(env(workflow(template), 'stream-os-image')).not.toHaveProperty('KINDLING_NEIGHBOURS_URL');
     expect(env(workflow(template, {}, { neighbours: true }), 'stream-os-image')).toMatchObject({
-      KINDLING_NEIGHBOURS_URL: 'https://10.0.2.2:8443/api/v1/neighbours/k1',
+      KINDLING_NEIGHBOURS_URL: 'https://10.0.2.2:8443/api/v1/neighbours/neighbors',
     });
   },
 );
