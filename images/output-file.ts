@@ -15,7 +15,13 @@ export async function writeWhole<T>(
   const part = `${path}.part`;
   try {
     const output = await open(part, 'w');
-    const result = await write(output).finally(() => output.close());
+    const result = await write(output)
+      .then(async (written) => {
+        // on the disk before it has its name, or a power cut leaves that name with nothing behind it
+        await output.sync();
+        return written;
+      })
+      .finally(() => output.close());
     await rename(part, path);
     return result;
   } catch (thrown) {

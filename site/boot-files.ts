@@ -163,11 +163,11 @@ function listOf(stack: ReadonlyMap<string, Buffer | string>, archiveKeys: readon
   };
 }
 
-/** In one step: a machine that is just loading it gets the old file or the new one. */
+/** In one step: a machine that is just loading it gets the old file or the new one, also after a power cut. */
 function put(folder: string, name: string, contents: Buffer | string): void {
   const path = join(folder, name);
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(`${path}.new`, contents);
+  writeFileSync(`${path}.new`, contents, { flush: true });
   renameSync(`${path}.new`, path);
 }
 

@@ -1,8 +1,9 @@
-import { copyFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { PARTITION_TYPES } from '../../formats/partition-table/partition-types.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Disk, Partition } from '../../protocol/inventory.ts';
+import { replaceFile } from '../../system/replace-file.ts';
 import { describeDisk } from '../disks/describe-disk.ts';
 
 /** The names firmware looks for on a disk it has no entry for (UEFI 2.10, section 3.5.1.1). */
@@ -106,15 +107,16 @@ async function copyToRemovable(
           file !== loader && file.startsWith(`${directory}\\`) && /\\(grub|mm)(x64|aa64)\.efi$/i.test(file),
       )
     : [];
-  // Under another name until it is whole: the firmware must never find half a loader.
+  // Under another name until it is whole on the disk: the firmware must never find half a loader, and we would take it for one that
+  // was there.
   const temporary = path.join(folder, 'KINDLING.NEW');
   try {
     await mkdir(folder, { recursive: true });
     for (const sibling of siblings) {
-      await copyFile(onDisk(root, sibling), path.join(folder, sibling.slice(sibling.lastIndexOf('\\') + 1)));
+      const name = sibling.slice(sibling.lastIndexOf('\\') + 1);
+      await replaceFile(path.join(folder, name), await readFile(onDisk(root, sibling)), { temporary });
     }
-    await copyFile(onDisk(root, loader), temporary);
-    await rename(temporary, path.join(folder, removableName));
+    await replaceFile(path.join(folder, removableName), await readFile(onDisk(root, loader)), { temporary });
     return true;
   } catch (cause) {
     await rm(temporary, { force: true });

@@ -6,10 +6,10 @@ import { defineAction } from '../contract/action.ts';
 import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
-import { placeFile } from '../target-root/place-file.ts';
 import { findTargetFilesystem, type TargetFilesystem } from '../target-root/target-filesystem.ts';
 import { checkMetaData, checkNetworkConfig, checkUserData } from './check-user-data.ts';
 import { loadCloudInitSchema } from './cloud-init-schema.ts';
+import { placeSeed } from './place-seed.ts';
 import { SETTINGS_PATH, seedFiles } from './seed-files.ts';
 
 export const cloudInit = defineAction({
@@ -98,7 +98,7 @@ export const cloudInit = defineAction({
         `${name} of the image sorts behind ours and sets the datasource: cloud-init will follow it`,
       );
     }
-    if (!context.isDryRun) for (const file of files) await placeFile(mounted.target, file);
+    if (!context.isDryRun) await placeSeed(mounted.target, files);
     await mounted.unmount();
     return {
       summary: `${context.isDryRun ? 'would write' : 'wrote'} the cloud-init seed for a ${kind} system on ${target.device}`,

@@ -15,8 +15,16 @@ export interface Seed {
   machine?: string | undefined;
 }
 
+/** Where a mutable system has it. */
+export const SEED_FOLDER = '/var/lib/cloud/seed/nocloud';
+
+/** The file without which cloud-init takes no seed; it takes one that has only this and user-data. */
+export const SEED_KEY = 'meta-data';
+
 /**
- * Where the seed goes. On a system whose /var lasts: the NoCloud seed folder, which cloud-init treats as what it is, user data. On an
+ * Where the seed goes, in the order in which it is to be written: what makes cloud-init take it comes last, so a node that loses power
+ * in the middle does not start with half of its configuration.
+ * On a system whose /var lasts: the NoCloud seed folder, which cloud-init treats as what it is, user data. On an
  * immutable one, whose /var is empty at every boot: the same data inline in one file below /etc/cloud, which is kept (and sealed with the root).
  * Either way a stick labeled CIDATA cannot replace it later: the label is turned off.
  */
@@ -39,16 +47,16 @@ export function seedFiles(kind: 'mutable' | 'immutable', seed: Seed): FileToPlac
     mode: 0o600, // user data may hold secrets
   };
   const identify: FileToPlace = { path: '/etc/cloud/ds-identify.cfg', contents: 'datasource: NoCloud\n' };
-  if (kind === 'immutable') return [settingsFile, identify];
+  if (kind === 'immutable') return [identify, settingsFile];
   const inSeed = (name: string, contents: string | undefined): FileToPlace[] =>
-    contents === undefined ? [] : [{ path: `/var/lib/cloud/seed/nocloud/${name}`, contents, mode: 0o600 }];
+    contents === undefined ? [] : [{ path: `${SEED_FOLDER}/${name}`, contents, mode: 0o600 }];
   return [
     settingsFile,
     identify,
-    ...inSeed('user-data', seed.userData),
-    ...inSeed('meta-data', stringify(metaData)),
     ...inSeed('network-config', seed.networkConfig),
     ...inSeed('vendor-data', seed.vendorData),
+    ...inSeed('user-data', seed.userData),
+    ...inSeed(SEED_KEY, stringify(metaData)),
   ];
 }
 

@@ -1,6 +1,7 @@
-import { chmod, chown, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
+import { replaceFile } from '../../system/replace-file.ts';
 import { pathInRoot } from './path-in-root.ts';
 
 export interface FileToPlace {
@@ -46,20 +47,4 @@ async function makeDirectories(root: string, directory: string, owner: Ownership
   await mkdir(directory);
   await chown(directory, owner.uid, owner.gid);
   await chmod(directory, owner.mode);
-}
-
-/** The new content is complete on the disk before it takes the old one's place: a kill leaves one or the other. */
-async function replaceFile(file: string, contents: string | Buffer, owner: Ownership): Promise<void> {
-  const temporary = `${file}.kindling-new`;
-  await rm(temporary, { force: true });
-  const handle = await open(temporary, 'wx', 0o600);
-  try {
-    await handle.writeFile(contents);
-    await handle.chown(owner.uid, owner.gid);
-    await handle.chmod(owner.mode);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(temporary, file);
 }

@@ -2,7 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { KindlingError, toErrorReport } from '../../protocol/error.ts';
-import type { RecoveryKey, StickFolder } from './stick-folder.ts';
+import type { RecoveryKey } from './recovery-key-file.ts';
+import type { StickFolder } from './stick-folder.ts';
 
 /**
  * Takes the recovery key of a disk as an orchestrator does, on this machine only, and keeps it on the stick. Only when it is there the action is

@@ -1,15 +1,10 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { stickFileName } from '../../protocol/stick.ts';
+import { replaceFile } from '../../system/replace-file.ts';
 import type { Run } from '../../system/run.ts';
 import { withStickMounted } from './mount-stick.ts';
-
-/** What fde_dmv posts. */
-export interface RecoveryKey {
-  keyId: string;
-  recoveryKey: string;
-  disk: object;
-}
+import { addRecoveryKey, type RecoveryKey } from './recovery-key-file.ts';
 
 /** What the stick remembers about one machine. */
 export interface MachineStatus {
@@ -55,25 +50,18 @@ export class StickFolder {
       await mkdir(join(folder, 'status'), { recursive: true });
       await mkdir(join(folder, 'logs'), { recursive: true });
       await writeFile(join(folder, 'logs', `${this.#name}.log`), `${log.join('\n')}\n`);
-      await writeFile(
+      // a status that cannot be read is none, and the machine would be installed a second time
+      await replaceFile(
         join(folder, 'status', `${this.#name}.json`),
         `${JSON.stringify(status, undefined, 2)}\n`,
       );
     });
   }
 
-  /** Adds the key to those of this machine; an older one may still be the one that opens its disk. It is on the stick when this resolves. */
+  /** Adds the key to those of this machine. It is on the stick when this resolves. */
   async keepRecoveryKey(key: RecoveryKey): Promise<void> {
     await withStickMounted(this.#device, this.#run, async (folder) => {
-      const file = join(folder, 'recovery-keys', `${this.#name}.json`);
-      await mkdir(dirname(file), { recursive: true });
-      const known = await readFile(file, 'utf8').then(
-        (text) => JSON.parse(text) as RecoveryKey[],
-        () => [],
-      );
-      const others = known.filter(({ keyId }) => keyId !== key.keyId);
-      const all = [...others, { ...key, at: new Date().toISOString() }];
-      await writeFile(file, `${JSON.stringify(all, undefined, 2)}\n`);
+      await addRecoveryKey(join(folder, 'recovery-keys', `${this.#name}.json`), key);
     });
   }
 }

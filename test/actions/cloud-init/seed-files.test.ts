@@ -30,8 +30,8 @@ describe('the seed', () => {
   it('of an immutable system is one file, user data unchanged inside', () => {
     const files = byPath('immutable');
     expect(Object.keys(files)).toEqual([
-      '/etc/cloud/cloud.cfg.d/99-kindling.cfg',
       '/etc/cloud/ds-identify.cfg',
+      '/etc/cloud/cloud.cfg.d/99-kindling.cfg',
     ]);
     const settings = parse(files['/etc/cloud/cloud.cfg.d/99-kindling.cfg'] ?? '');
     expect(settings.datasource.NoCloud['user-data']).toBe(seed.userData);
