@@ -136,8 +136,10 @@ async function template(
     await connection.call('DELETE', path);
     console.log(`removed template ${name}`);
   } else if (options.file) {
-    await connection.call('PUT', path, { text: readFileSync(options.file, 'utf8') });
+    const text = readFileSync(options.file, 'utf8');
+    const { warnings } = await connection.call<{ warnings: string[] }>('PUT', path, { text });
     console.log(`saved template ${name}`);
+    for (const warning of warnings) console.error(`warning: ${warning}`);
   } else {
     const found = (await allTemplates(options)).find((each) => each.name === name);
     if (!found) throw new KindlingError('KND_TEMPLATE_UNKNOWN', `there is no template ${name}`);

@@ -1,14 +1,5 @@
-import {
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  parseDocument,
-  type Scalar,
-  type YAMLMap,
-} from 'yaml';
 import { KindlingError } from '../../protocol/error.ts';
+import { readGoYaml, wholeNumber, type YamlEntry, type YamlFault, type YamlValue } from './go-yaml.ts';
 
 /** A Tinkerbell template after rendering. */
 export interface TaskTemplate {
@@ -36,7 +27,12 @@ export interface WorkflowTemplate {
   /** Seconds; 0 = none. */
   globalTimeout: number;
   tasks: TaskTemplate[];
+  /** What a real Tinkerbell would refuse or overlook, with the version that does. */
+  warnings: string[];
 }
+
+/** Which server's rules a template is read by: tink up to 0.12 refuses keys that it does not know, 0.25 overlooks them. */
+export type TemplateRules = 'tink-0.12' | 'tinkerbell-0.25';
 
 const TOP_KEYS = ['version', 'name', 'id', 'global_timeout', 'tasks'];
 const TASK_KEYS = ['name', 'worker', 'volumes', 'environment', 'actions'];
@@ -53,33 +49,32 @@ const ACTION_KEYS = [
   'namespaces',
 ];
 const MAX_NAME_BYTES = 199;
-/** A Docker reference: [host[:port]/]path[:tag][@digest]. */
+/** What Tinkerbell 0.25 lets a template become. */
+const TINKERBELL_LIMIT = 256 * 1024;
+/** A Docker reference: [host[:port]/]path[:tag][@digest]; a host may be an IPv6 address in brackets. */
 const IMAGE_PATTERN =
-  /^(?:(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*(?::\d+)?\/)?[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*(?::\w[\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?$/;
+  /^(?:(?:\[[a-fA-F0-9:]+\]|(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*)(?::\d+)?\/)?[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*)*(?::\w[\w.-]{0,127})?(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?$/;
 
-/** Reads and checks the YAML of a rendered template. Every fault is listed with its line. */
-export function parseWorkflowTemplate(text: string, name: string): WorkflowTemplate {
-  return new TemplateReader(text, name).read();
+/** Reads and checks the YAML of a rendered template as Go reads it. Every fault is listed with its line. */
+export function parseWorkflowTemplate(
+  text: string,
+  name: string,
+  rules: TemplateRules = 'tinkerbell-0.25',
+): WorkflowTemplate {
+  return new TemplateReader(text, name, rules).read();
 }
 
 /**
- * Keys that no template has, found before there are values to render with. A template that puts YAML together from values
- * cannot be judged that early; it is when it is rendered.
+ * What can be said of a template before there are values to render with: keys that no template has. One that puts YAML
+ * together from values cannot be judged that early; it is when it is rendered.
  */
-export function refuseUnknownKeys(text: string, name: string): void {
+export function warnOfUnknownKeys(text: string, name: string): string[] {
   // Each {{…}} keeps its lines, so that line numbers stay right: alone on a line it controls, elsewhere it is a value.
   const keepLines = (action: string, value: string) => value + '\n'.repeat(action.split('\n').length - 1);
   const sketch = text
     .replaceAll(/^[ \t]*\{\{[\s\S]*?\}\}[ \t]*$/gm, (action) => keepLines(action, ''))
     .replaceAll(/\{\{[\s\S]*?\}\}/g, (action) => keepLines(action, '1'));
-  try {
-    parseWorkflowTemplate(sketch, name);
-  } catch (thrown) {
-    if (!(thrown instanceof KindlingError)) throw thrown;
-    const errors = (thrown.evidence?.['errors'] ?? []) as { line: number; message: string }[];
-    const unknown = errors.filter(({ message }) => message.includes(' has no key "'));
-    if (unknown.length > 0) throw faulty(name, unknown);
-  }
+  return new TemplateReader(sketch, name, 'tinkerbell-0.25').unknownKeys();
 }
 
 function faulty(name: string, faults: { line: number; message: string }[]): KindlingError {
@@ -91,48 +86,60 @@ function faulty(name: string, faults: { line: number; message: string }[]): Kind
 }
 
 class TemplateReader {
-  readonly #lines = new LineCounter();
-  readonly #faults: { line: number; message: string }[] = [];
+  readonly #faults: YamlFault[] = [];
+  readonly #warnings: string[] = [];
   readonly #text: string;
   readonly #name: string;
+  readonly #rules: TemplateRules;
 
-  constructor(text: string, name: string) {
+  constructor(text: string, name: string, rules: TemplateRules) {
     this.#text = text;
     this.#name = name;
+    this.#rules = rules;
   }
 
   read(): WorkflowTemplate {
-    const document = parseDocument(this.#text, { lineCounter: this.#lines, strict: true, uniqueKeys: true });
-    for (const error of document.errors) {
-      this.#faults.push({ line: error.linePos?.[0].line ?? 1, message: error.message.split('\n')[0] ?? '' });
-    }
-    this.#refuseIfFaulty();
-    const top = document.contents;
-    if (!isMap(top)) {
-      this.#fault(top, 'a template is a mapping with «tasks»');
-      return this.#refuse();
-    }
-    this.#knownKeys(top, TOP_KEYS, 'template');
-    const name = this.#scalar(top, 'name', '');
-    if (top.has('name')) this.#checkName(name, top, 'template');
-    const tasks = this.#list(top, 'tasks').map((node) => this.#task(node));
-    if (tasks.length === 0) this.#fault(top, 'a template needs at least one task');
-    this.#unique(tasks, 'task', top);
-    const template = { name, globalTimeout: this.#seconds(top, 'global_timeout'), tasks };
-    this.#refuseIfFaulty();
+    const template = this.#template();
+    if (this.#faults.length > 0 || !template) throw faulty(this.#name, this.#faults);
+    const bytes = Buffer.byteLength(this.#text);
+    if (bytes > TINKERBELL_LIMIT)
+      this.#warnings.push(`it has ${bytes} bytes; Tinkerbell 0.25 takes ${TINKERBELL_LIMIT}`);
     return template;
   }
 
-  #task(node: unknown): TaskTemplate {
+  unknownKeys(): string[] {
+    this.#template();
+    return this.#warnings.filter((warning) => warning.includes(' has no key "'));
+  }
+
+  #template(): WorkflowTemplate | undefined {
+    const { root, faults } = readGoYaml(this.#text);
+    this.#faults.push(...faults);
+    if (faults.length > 0) return undefined;
+    if (root?.kind !== 'map') {
+      this.#fault(root, 'a template is a mapping with «tasks»');
+      return undefined;
+    }
+    this.#knownKeys(root, TOP_KEYS, 'template');
+    const name = this.#scalar(root, 'name');
+    if (name) this.#checkName(name, root, 'template');
+    else this.#warnings.push('it has no name; Tinkerbell refuses that');
+    const tasks = this.#list(root, 'tasks').map((task) => this.#task(task));
+    if (tasks.length === 0) this.#fault(root, 'a template needs at least one task');
+    this.#unique(tasks, 'task', root);
+    return { name, globalTimeout: this.#seconds(root, 'global_timeout'), tasks, warnings: this.#warnings };
+  }
+
+  #task(node: YamlValue): TaskTemplate {
     const task = { name: '', worker: '', volumes: [], environment: {}, actions: [] };
-    if (!isMap(node)) {
+    if (node.kind !== 'map') {
       this.#fault(node, 'a task is a mapping');
       return task;
     }
     this.#knownKeys(node, TASK_KEYS, 'task');
-    const name = this.#scalar(node, 'name', '');
+    const name = this.#scalar(node, 'name');
     this.#checkName(name, node, 'task');
-    const worker = this.#scalar(node, 'worker', '');
+    const worker = this.#scalar(node, 'worker');
     if (!worker) this.#fault(node, `task "${name}" has no worker`);
     const actions = this.#list(node, 'actions').map((action) => this.#action(action));
     if (actions.length === 0) this.#fault(node, `task "${name}" has no actions`);
@@ -146,7 +153,7 @@ class TemplateReader {
     };
   }
 
-  #action(node: unknown): ActionTemplate {
+  #action(node: YamlValue): ActionTemplate {
     const empty: ActionTemplate = {
       name: '',
       image: '',
@@ -157,19 +164,19 @@ class TemplateReader {
       pid: '',
       network: '',
     };
-    if (!isMap(node)) {
+    if (node.kind !== 'map') {
       this.#fault(node, 'an action is a mapping');
       return empty;
     }
     this.#knownKeys(node, ACTION_KEYS, 'action');
-    const name = this.#scalar(node, 'name', '');
+    const name = this.#scalar(node, 'name');
     this.#checkName(name, node, 'action');
-    const image = this.#scalar(node, 'image', '');
+    const image = this.#scalar(node, 'image');
     if (!IMAGE_PATTERN.test(image)) {
-      this.#fault(node.get('image', true) ?? node, `action "${name}" has an invalid image "${image}"`);
+      this.#fault(childOf(node, 'image') ?? node, `action "${name}" has an invalid image "${image}"`);
     }
-    const namespaces = node.get('namespaces', true);
-    const inner = isMap(namespaces) ? namespaces : undefined;
+    const namespaces = childOf(node, 'namespaces');
+    const inner = namespaces?.kind === 'map' ? namespaces : undefined;
     if (inner) this.#knownKeys(inner, ['network', 'pid'], 'namespaces');
     return {
       name,
@@ -178,77 +185,81 @@ class TemplateReader {
       command: this.#texts(node, 'command'),
       volumes: this.#texts(node, 'volumes'),
       environment: this.#environment(node),
-      pid: (inner && this.#scalar(inner, 'pid', '')) || this.#scalar(node, 'pid', ''),
-      network: inner ? this.#scalar(inner, 'network', '') : '',
+      pid: (inner && this.#scalar(inner, 'pid')) || this.#scalar(node, 'pid'),
+      network: inner ? this.#scalar(inner, 'network') : '',
     };
   }
 
   /** Scalars such as 0600 and true are taken as they are written. */
-  #environment(map: YAMLMap): Record<string, string> {
-    const node = map.get('environment', true);
-    if (node === undefined || isEmpty(node)) return {};
-    if (!isMap(node)) {
+  #environment(map: YamlMap): Record<string, string> {
+    const node = childOf(map, 'environment');
+    if (!node || isNull(node)) return {};
+    if (node.kind !== 'map') {
       this.#fault(node, '«environment» is a mapping of names to texts');
       return {};
     }
     const entries: [string, string][] = [];
-    for (const pair of node.items) {
-      if (isScalar(pair.key) && (pair.value === null || isScalar(pair.value))) {
-        entries.push([written(pair.key), pair.value === null ? '' : written(pair.value)]);
-      } else {
-        this.#fault(pair.key, 'a value of «environment» must be a text');
-      }
+    for (const { key, line, value } of node.entries) {
+      if (value.kind === 'scalar') entries.push([key, value.text]);
+      else this.#fault({ line }, 'a value of «environment» must be a text');
     }
     return Object.fromEntries(entries);
   }
 
-  #scalar(map: YAMLMap, key: string, fallback: string): string {
-    const node = map.get(key, true) as unknown;
-    if (node === undefined || isEmpty(node)) return fallback;
-    if (isScalar(node)) return written(node);
+  #scalar(map: YamlMap, key: string): string {
+    const node = childOf(map, key);
+    if (!node) return '';
+    if (node.kind === 'scalar') return node.text;
     this.#fault(node, `«${key}» must be a text`);
-    return fallback;
+    return '';
   }
 
-  #seconds(map: YAMLMap, key: string): number {
-    const text = this.#scalar(map, key, '0');
-    const value = Number(text);
-    if (Number.isInteger(value) && value >= 0) return value;
-    this.#fault(map.get(key, true), `«${key}» must be a whole number of seconds, not "${text}"`);
+  #seconds(map: YamlMap, key: string): number {
+    const node = childOf(map, key);
+    if (!node || isNull(node)) return 0;
+    const text = this.#scalar(map, key);
+    const value = node.kind === 'scalar' && node.type === 'number' ? wholeNumber(text) : undefined;
+    if (value !== undefined && Number.isSafeInteger(value) && value >= 0) return value;
+    this.#fault(node, `«${key}» must be a whole number of seconds, not "${text}"`);
     return 0;
   }
 
-  #list(map: YAMLMap, key: string): unknown[] {
-    const node = map.get(key, true) as unknown;
-    if (node === undefined || isEmpty(node)) return [];
-    if (isSeq(node)) return node.items;
+  #list(map: YamlMap, key: string): YamlValue[] {
+    const node = childOf(map, key);
+    if (!node || isNull(node)) return [];
+    if (node.kind === 'list') return node.items;
     this.#fault(node, `«${key}» must be a list`);
     return [];
   }
 
-  #texts(map: YAMLMap, key: string): string[] {
+  #texts(map: YamlMap, key: string): string[] {
     return this.#list(map, key).flatMap((node) => {
-      if (isScalar(node)) return [written(node)];
+      if (node.kind === 'scalar') return [node.text];
       this.#fault(node, `«${key}» must be a list of texts`);
       return [];
     });
   }
 
-  #knownKeys(map: YAMLMap, known: readonly string[], what: string): void {
-    for (const { key } of map.items) {
-      const name = isScalar(key) ? String(key.value) : '?';
-      if (!known.includes(name)) this.#fault(key, `a ${what} has no key "${name}"`);
+  #knownKeys(map: YamlMap, known: readonly string[], what: string): void {
+    for (const { key, line } of map.entries) {
+      if (known.includes(key)) continue;
+      const unknown = `${what === 'action' ? 'an' : 'a'} ${what} has no key "${key}"`;
+      if (this.#rules === 'tink-0.12') this.#fault({ line }, unknown);
+      else
+        this.#warnings.push(
+          `line ${line}: ${unknown}; Tinkerbell 0.25 overlooks it, tink up to 0.12 refuses it`,
+        );
     }
   }
 
-  #checkName(name: string, node: unknown, what: string): void {
+  #checkName(name: string, node: YamlValue, what: string): void {
     const bytes = Buffer.byteLength(name);
     if (bytes < 1 || bytes > MAX_NAME_BYTES) {
       this.#fault(node, `a ${what} needs a name of 1 to ${MAX_NAME_BYTES} bytes, this one has ${bytes}`);
     }
   }
 
-  #unique(named: readonly { name: string }[], what: string, node: unknown): void {
+  #unique(named: readonly { name: string }[], what: string, node: YamlValue): void {
     const names = named.map(({ name }) => name);
     for (const name of new Set(names.filter((each, index) => names.indexOf(each) !== index))) {
       this.#fault(
@@ -258,26 +269,17 @@ class TemplateReader {
     }
   }
 
-  #fault(node: unknown, message: string): void {
-    const offset = (node as Node | null)?.range?.[0] ?? 0;
-    this.#faults.push({ line: this.#lines.linePos(offset).line || 1, message });
-  }
-
-  #refuseIfFaulty(): void {
-    if (this.#faults.length > 0) this.#refuse();
-  }
-
-  #refuse(): never {
-    throw faulty(this.#name, this.#faults);
+  #fault(node: { line: number } | undefined, message: string): void {
+    this.#faults.push({ line: node?.line ?? 1, message });
   }
 }
 
-function isEmpty(node: unknown): boolean {
-  return node === null || (isScalar(node) && node.value === null);
+type YamlMap = YamlValue & { kind: 'map' };
+
+function childOf({ entries }: { entries: YamlEntry[] }, key: string): YamlValue | undefined {
+  return entries.find((entry) => entry.key === key)?.value;
 }
 
-/** The text of a scalar as it stands in the file: 0600 stays 0600. */
-function written(node: Scalar): string {
-  if (typeof node.value === 'string') return node.value;
-  return node.source ?? String(node.value ?? '');
+function isNull(node: YamlValue): boolean {
+  return node.kind === 'scalar' && node.type === 'null';
 }

@@ -2,7 +2,7 @@ import { KindlingError } from '../../protocol/error.ts';
 import type { DocumentTable } from '../store/document-table.ts';
 import { builtInTemplates, type Template } from './built-in.ts';
 import { checkSyntax } from './go-template/render.ts';
-import { parseWorkflowTemplate, refuseUnknownKeys } from './template.ts';
+import { parseWorkflowTemplate, warnOfUnknownKeys } from './template.ts';
 
 /** Templates by name: the operator's own, laid over the built-in ones. */
 export class Templates {
@@ -26,13 +26,14 @@ export class Templates {
   }
 
   /** Faults that do not depend on values are found now, not when the first node shows up. */
-  put(name: string, text: string): Template {
+  put(name: string, text: string): Template & { warnings: string[] } {
     checkSyntax(text, { name });
-    if (text.includes('{{')) refuseUnknownKeys(text, name);
-    else parseWorkflowTemplate(text, name);
+    const warnings = text.includes('{{')
+      ? warnOfUnknownKeys(text, name)
+      : parseWorkflowTemplate(text, name).warnings;
     const template = { name, text, isBuiltIn: false };
     this.#table.save(name, template);
-    return template;
+    return { ...template, warnings };
   }
 
   delete(name: string): void {

@@ -29,6 +29,9 @@ const variables = z
   .record(z.string(), z.json())
   .default({})
   .describe('Texts, as in a hardware map; lists and mappings too');
+const warnings = z
+  .array(z.string())
+  .describe('What a real Tinkerbell would refuse or overlook, with the version that does');
 const hardware = z
   .looseObject({ spec: z.record(z.string(), z.json()).optional() })
   .optional()
@@ -165,7 +168,7 @@ export function workflowRoutes({
       operationId: 'putTemplate',
       summary: 'Add or replace a template; a built-in one is overlaid',
       body: z.strictObject({ text: z.string().min(1).max(1_000_000) }),
-      answer: TemplateSchema,
+      answer: TemplateSchema.extend({ warnings }),
       handle: ({ path, body }) => {
         const template = templates.put(path['name'] ?? '', body.text);
         provisioning.catchUp(); // nodes may wait for it to be corrected
@@ -191,13 +194,13 @@ export function workflowRoutes({
       operationId: 'renderTemplate',
       summary: 'Render a template with values and check the outcome, without running it',
       body: z.strictObject({ variables, hardware }),
-      answer: z.object({ text: z.string(), actions: z.number() }),
+      answer: z.object({ text: z.string(), actions: z.number(), warnings }),
       handle: ({ path, body }) => {
         const template = templates.get(path['name'] ?? '');
         const data = { ...hardwareData(body.hardware ?? {}), ...body.variables };
         const text = renderTemplate(template.text, data, { name: template.name });
-        const { tasks } = parseWorkflowTemplate(text, template.name);
-        return { text, actions: tasks.reduce((sum, task) => sum + task.actions.length, 0) };
+        const { tasks, warnings: told } = parseWorkflowTemplate(text, template.name);
+        return { text, actions: tasks.reduce((sum, task) => sum + task.actions.length, 0), warnings: told };
       },
     }),
   ];
