@@ -2,10 +2,11 @@ import { defineConfig } from 'vitest/config';
 import LongestFirst from './test/longest-first.ts';
 import { PATIENCE } from './test/seeds/scale.ts';
 
-// Three kinds of test, told apart by the file name, run in this order:
+// Four kinds of test, told apart by the file name, run in this order:
 //   *.test.ts              unit: no root, no devices, whole set under a minute
 //   *.integration.test.ts  real sockets, loop devices, network namespaces; root; two files at a time
 //   *.qemu.test.ts         boots virtual machines, each busy on one core; two files at a time
+//   *.long.test.ts         long by nature, another form of what one of the others shows; only in `npm run test:long`
 // Nothing is tried a second time: a test that needs it is broken, or what it tests is. Devices and machines share two cores
 // with whatever else runs, so deadlines are long; what is waited for has its own, shorter one, and says what did not come.
 /** For what is polled: as good as never, within the time of every test. */
@@ -20,7 +21,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['**/*.integration.test.ts', '**/*.qemu.test.ts'],
+          exclude: ['**/*.integration.test.ts', '**/*.qemu.test.ts', '**/*.long.test.ts'],
           testTimeout: 20_000 * PATIENCE,
           expect: expectations,
           sequence: { groupOrder: 0 },
@@ -45,6 +46,17 @@ export default defineConfig({
           expect: expectations,
           hookTimeout: 600_000,
           sequence: { groupOrder: 2 },
+          maxWorkers: 2,
+        },
+      },
+      {
+        test: {
+          name: 'long',
+          include: ['test/**/*.long.test.ts'],
+          testTimeout: 600_000,
+          expect: expectations,
+          hookTimeout: 600_000,
+          sequence: { groupOrder: 3 },
           maxWorkers: 2,
         },
       },

@@ -26,6 +26,12 @@ export function seededTestFiles(root: string): string[] {
     .sort();
 }
 
+/** `npm test` runs every project of vitest.config.ts but the long one, unless projects are named. */
+export function usualProjects(args: readonly string[]): string[] {
+  const isNamed = args.some((arg) => arg.startsWith('--project'));
+  return isNamed ? [] : ['unit', 'integration', 'qemu'].flatMap((name) => ['--project', name]);
+}
+
 /** Does the work beside processes that want every core all the time. */
 export async function besideBusyProcesses<T>(work: () => Promise<T>): Promise<T> {
   const busy: ChildProcess[] = Array.from({ length: BUSY_PROCESSES }, () =>

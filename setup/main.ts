@@ -1,7 +1,7 @@
 import { describeError, KindlingError, toKindlingError } from '../protocol/error.ts';
 import { generateCode } from './generate.ts';
 import { installDebianPackages } from './install-debian-packages.ts';
-import { besideBusyProcesses, longTestEnvironment, seededTestFiles } from './long-tests.ts';
+import { besideBusyProcesses, longTestEnvironment, seededTestFiles, usualProjects } from './long-tests.ts';
 import { becomeProgram, runProgram } from './run-program.ts';
 import { pathsBeforeUpdate } from './vitest-arguments.ts';
 
@@ -24,7 +24,7 @@ const COMMANDS: Record<string, NpmCommand> = {
     start: (args) =>
       inOrder(
         () => lint([]),
-        () => vitest(args),
+        () => vitest([...usualProjects(args), ...args]),
       ),
   },
   'test:long': { ...onTheWholeMachine, start: longTests },
@@ -85,10 +85,17 @@ function unitTests(args: string[]): Promise<number> {
   return vitest(['--project', 'unit', ...args]);
 }
 
-/** The seeded tests (or the files that are named) with more rounds, a seed of their own and no core to spare. */
+/** The seeded tests (or the files that are named) with more rounds, a seed of their own and no core to spare; then the long ones. */
 function longTests(args: string[]): Promise<number> {
+  if (args.length > 0) return seededTests(args);
+  return inOrder(
+    () => seededTests(seededTestFiles(process.cwd())),
+    () => vitest(['--project', 'long']),
+  );
+}
+
+function seededTests(which: string[]): Promise<number> {
   const env = longTestEnvironment(process.env);
-  const which = args.length > 0 ? args : seededTestFiles(process.cwd());
   process.stderr.write(
     `▸ seed ${env['KINDLING_TEST_SEED']}, ${env['KINDLING_TEST_SCALE']} times the rounds\n`,
   );

@@ -1,6 +1,12 @@
+import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { besideBusyProcesses, longTestEnvironment, seededTestFiles } from '../../setup/long-tests.ts';
+import {
+  besideBusyProcesses,
+  longTestEnvironment,
+  seededTestFiles,
+  usualProjects,
+} from '../../setup/long-tests.ts';
 import { run } from '../../system/run.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -17,6 +23,13 @@ describe('npm run test:long', () => {
     );
     expect(files).not.toContain('test/actions/image-writer/image-writer.qemu.test.ts');
     expect(files).not.toContain('test/setup/long-tests.test.ts');
+  });
+
+  it('has files of its own, which npm test leaves out: each is a second form of one that it runs', () => {
+    const own = globSync('test/**/*.long.test.ts', { cwd: root });
+    expect(own).toContain('test/actions/ubuntu/encryption-22.04.long.test.ts');
+    expect(usualProjects([])).not.toContain('long');
+    expect(usualProjects(['--project', 'qemu'])).toEqual([]);
   });
 
   it('has a new seed each time, and takes the seed and the scale that are given', () => {

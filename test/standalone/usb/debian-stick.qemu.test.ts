@@ -1,144 +1,27 @@
-import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { DiskFile } from '../../../lab/qemu/disk-file.ts';
-import { bootMachine } from '../../../lab/qemu/machine.ts';
-import type { DiskSpec, MachineSpec } from '../../../lab/qemu/machine-spec.ts';
-import { GAVE_UP } from '../../../lab/qemu/micro-os.ts';
-import { SSH_KEY } from '../config/example.ts';
-import { ensureDebianImage } from './debian-image.ts';
-import { snakeoilKeys } from './snakeoil.ts';
-import { buildTestStick, hashOfDisk, stickFile } from './test-stick.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { CHECKS, CLUSTER, type DebianStick, installAndStart, makeDebianStick } from './debian-stick.ts';
+import { stickFile } from './test-stick.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'kindling-debian-stick-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const UUID = 'aaaaaaaa-2222-3333-4444-555555555555';
 
-/** One stick, carried from machine to machine. */
-let stick = '';
-
-const CONFIG = `version: 1.0
-operatingSystem:
-  users: [{username: edge, password: c2VjcmV0c2VjcmV0}]
-  sshKey: ${SSH_KEY}
-  timezone: Europe/Berlin
-  writeFiles:
-    - {path: /etc/systemd/system/kindling-test.service, content: "[Service]\\nType=oneshot\\nRemainAfterExit=yes\\nExecStart=/bin/true\\n[Install]\\nWantedBy=multi-user.target\\n"}
-  services: {enable: [kindling-test]}
-  runCommands:
-    - |
-      echo "CHECK user=$(getent passwd edge | cut -d: -f1,7) sudo=$(grep -hr '^edge ' /etc/sudoers.d | tr ' ' _) password=$(getent shadow edge | cut -d: -f2 | cut -c1-3) keys=$(grep -c ed25519 /home/edge/.ssh/authorized_keys) ssh=$(systemctl is-enabled ssh) service=$(systemctl is-active kindling-test) zone=$(readlink /etc/localtime) CHECKED" > /dev/console
-      echo "CLUSTER $(cat /root/k3s-called) cidr=$(sed -n 's/^service-cidr. //p' /etc/rancher/k3s/config.yaml) mode=$(stat -c %a /etc/rancher/k3s/config.yaml) CHECKED" > /dev/console
-kubernetes:
-  kind: KThreesControlPlaneTemplate
-  apiVersion: controlplane.cluster.x-k8s.io/v1beta2
-  spec: {template: {spec: {kthreesConfigSpec: {serverConfig: {serviceCidr: 10.60.0.0/16}}}}}
-install: {confirm: none}
-image: {file: debian.raw.zst, artifacts: artifacts}
-nodes:
-  - match: {serial: NODE-A}
-    disk: {bus: nvme}
-    operatingSystem:
-      hostname: node-a
-      network: [{address: 192.0.2.10/24, gateway: 192.0.2.1}]
-  - match: {serial: NODE-B}
-    disk: {bus: virtio}
-    operatingSystem:
-      hostname: node-b
-      network: [{address: 192.0.2.20/24, gateway: 192.0.2.1}]
-`;
-
-/** K3s itself cannot be had here; what is called, with what, and what lies there, is the installer's side of it. */
-const INSTALL_SCRIPT =
-  'echo "called skip=$INSTALL_K3S_SKIP_DOWNLOAD exec=$INSTALL_K3S_EXEC program=$(/usr/local/bin/k3s) images=$(ls /var/lib/rancher/k3s/agent/images)" > /root/k3s-called\n';
-
+let stick: DebianStick;
 beforeAll(async () => {
-  const secureBoot = await snakeoilKeys(folder);
-  const artifacts = join(folder, 'artifacts');
-  mkdirSync(artifacts);
-  symlinkSync(await ensureDebianImage(secureBoot), join(folder, 'debian.raw.zst'));
-  writeFileSync(join(artifacts, 'install.sh'), INSTALL_SCRIPT);
-  writeFileSync(join(artifacts, 'k3s'), '#!/bin/sh\necho k3s-runs\n');
-  writeFileSync(join(artifacts, 'k3s-airgap-images-amd64.tar'), randomBytes(1e6));
-  stick = await buildTestStick(folder, CONFIG, secureBoot);
+  stick = await makeDebianStick();
 });
+afterAll(() => stick?.[Symbol.dispose]());
 
-const WAIT = { timeoutMs: 480_000, failOn: GAVE_UP };
-
-/** Boots a machine with the stick in, follows it to the end of its first boot, and says what it was seen to be. */
-async function installAndStart(
-  name: string,
-  target: DiskSpec['bus'],
-  changes: Partial<MachineSpec>,
-): Promise<{ checks: string; cluster: string; report: Record<string, string>; medium: DiskFile }> {
-  const buses = (['nvme', 'sata', 'virtio'] as const).filter((bus) => bus !== target);
-  const others = buses.map((bus) => {
-    const file = join(folder, `${name}-${bus}.img`);
-    writeFileSync(file, randomBytes(4 * 1024 * 1024));
-    return { bus, file };
+// Under BIOS: debian-stick-bios.long.test.ts
+test('a stick makes a running node of a real Debian, without a network: on NVMe under UEFI with Secure Boot', async () => {
+  const { checks, cluster, report, medium } = await installAndStart(stick, 'node-a', 'nvme', {
+    firmware: 'ovmf-secure-boot',
+    efiVariables: 'snakeoil',
+    smbios: { serial: 'NODE-A', uuid: UUID },
   });
-  const before = await Promise.all(others.map(({ file }) => hashOfDisk(file)));
-  await using machine = await bootMachine({
-    name,
-    memoryMb: 768,
-    nics: [{ model: 'virtio', network: 'silent' }],
-    disks: [
-      { bus: 'usb', file: stick, removable: true, bootIndex: 1 },
-      ...others,
-      { bus: target, size: '1G', serial: 'TARGET', bootIndex: 2 },
-    ],
-    ...changes,
-  });
-  await machine.console.waitFor(/KINDLING-INSTALLED .*"disk":"TARGET"/, WAIT);
-  const checks = await machine.console.waitFor(/CHECK (.*) CHECKED/, WAIT);
-  const cluster = await machine.console.waitFor(/CLUSTER (.*) CHECKED/, WAIT);
-  const { groups } = await machine.console.waitFor(/KINDLING-FIRST-BOOT (\{.*\})/, WAIT);
-  await machine.console.waitFor(/KINDLING-STICK-WRITTEN/, WAIT);
-  await machine.powerCut();
-  expect(await Promise.all(others.map(({ file }) => hashOfDisk(file)))).toEqual(before);
-  return {
-    checks: checks.groups[1] ?? '',
-    cluster: cluster.groups[1] ?? '',
-    report: JSON.parse(groups[1] ?? '{}'),
-    medium: machine.disks[0] as DiskFile,
-  };
-}
-
-const A = 'aaaaaaaa-2222-3333-4444-555555555555';
-const B = 'bbbbbbbb-2222-3333-4444-555555555555';
-
-const CHECKS =
-  'user=edge:/bin/bash sudo=edge_ALL=(ALL)_NOPASSWD:ALL password=$6$ keys=1 ssh=enabled service=active zone=/usr/share/zoneinfo/Europe/Berlin';
-const CLUSTER =
-  'called skip=true exec=server program=k3s-runs images=k3s-airgap-images-amd64.tar cidr=10.60.0.0/16 mode=640';
-
-describe('a stick makes a running node of a real Debian, without a network', () => {
-  test('on NVMe under UEFI with Secure Boot', async () => {
-    const { checks, cluster, report, medium } = await installAndStart('node-a', 'nvme', {
-      firmware: 'ovmf-secure-boot',
-      efiVariables: 'snakeoil',
-      smbios: { serial: 'NODE-A', uuid: A },
-    });
-    expect(checks).toBe(CHECKS);
-    expect(cluster).toBe(CLUSTER);
-    expect(report).toMatchObject({ hostname: 'node-a', k3s: 'success', address: '192.0.2.10/24' });
-    expect(JSON.parse(await stickFile(medium, `status/${A}-first-boot.json`))).toEqual(report);
-    expect(await stickFile(medium, `logs/${A}-first-boot.log`)).toContain('Cloud-init v.');
-    const status = JSON.parse(await stickFile(medium, `status/${A}.json`));
-    expect(status).toMatchObject({ state: 'installed', serial: 'NODE-A', disk: 'TARGET' });
-  }, 900_000);
-
-  test('on virtio under BIOS, which starts the stick first: its loader goes on to the disk', async () => {
-    const { checks, cluster, report, medium } = await installAndStart('node-b', 'virtio', {
-      smbios: { serial: 'NODE-B', uuid: B },
-    });
-    expect(checks).toBe(CHECKS);
-    expect(cluster).toBe(CLUSTER);
-    expect(report).toMatchObject({ hostname: 'node-b', k3s: 'success', address: '192.0.2.20/24' });
-    const log = await stickFile(medium, `logs/${B}.log`);
-    expect(log).toContain('installed on TARGET; next: reboot');
-    // What the stick knows of the first machine is still there.
-    expect(await stickFile(medium, `status/${A}-first-boot.json`)).toContain('192.0.2.10/24');
-  }, 900_000);
-});
+  expect(checks).toBe(CHECKS);
+  expect(cluster).toBe(CLUSTER);
+  expect(report).toMatchObject({ hostname: 'node-a', k3s: 'success', address: '192.0.2.10/24' });
+  expect(JSON.parse(await stickFile(medium, `status/${UUID}-first-boot.json`))).toEqual(report);
+  expect(await stickFile(medium, `logs/${UUID}-first-boot.log`)).toContain('Cloud-init v.');
+  const status = JSON.parse(await stickFile(medium, `status/${UUID}.json`));
+  expect(status).toMatchObject({ state: 'installed', serial: 'NODE-A', disk: 'TARGET' });
+}, 900_000);
