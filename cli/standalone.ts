@@ -1,4 +1,12 @@
+import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
+
+interface TryOptions {
+  disk: string;
+  firmware: string;
+  until?: string;
+  timeout: string;
+}
 
 const allowNoLogin = new Option('--allow-no-login', 'a machine that nobody can log in to is meant');
 const allowShortPassword = new Option(
@@ -62,6 +70,26 @@ export function defineStandalone(command: Command): void {
     .action(async (file, target, options) =>
       (await import('../standalone/usb/command.ts')).usbCommand(file, target, options),
     );
+
+  command
+    .command('example <folder>')
+    .description('make an image (a small Debian) and a config file to begin with')
+    .action(async (folder: string) =>
+      (await import('./repository-program.ts')).becomeRepositoryProgram('example', [resolve(folder)]),
+    );
+
+  command
+    .command('try <stick>')
+    .description('start a virtual machine from the image file of a stick; Ctrl-] switches it off')
+    .option('--disk <disk>', 'the disk to install to, as “npm run qemu” takes it', 'nvme:4G')
+    .option('--firmware <name>', 'seabios, ovmf or ovmf-secure-boot', 'seabios')
+    .option('--until <text>', 'end with success when the console says this')
+    .option('--timeout <seconds>', 'with --until: give up after this long', '600')
+    .action(async (stick: string, { disk, firmware, until, timeout }: TryOptions) => {
+      const waiting = until === undefined ? [] : ['--until', until, '--timeout', timeout];
+      const machine = ['--stick', resolve(stick), '--disk', disk, '--firmware', firmware, ...waiting];
+      (await import('./repository-program.ts')).becomeRepositoryProgram('qemu', machine);
+    });
 
   command
     .command('schema')

@@ -675,7 +675,7 @@ export const ERROR_CODES = {
     exit: 1,
     retryable: false,
     meaning: 'An image manifest is malformed, or does not belong to its image.',
-    hint: 'Make it again with “kindling image index” and publish both files together.',
+    hint: 'Check the image’s address in the profile. If it is right, make the manifest with “kindling image index” and publish both files together.',
   },
   KND_IMAGE_NEEDS_RANGES: {
     exit: 3,

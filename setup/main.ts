@@ -30,6 +30,10 @@ const COMMANDS: Record<string, NpmCommand> = {
   'test:long': { ...onTheWholeMachine, start: longTests },
   bench: { ...onTheWholeMachine, start: (args) => becomeNode(['bench/main.ts', ...args]) },
   qemu: { ...onTheWholeMachine, start: (args) => becomeNode(['lab/qemu/cli.ts', ...args]) },
+  example: {
+    ...onTheWholeMachine,
+    start: (args) => becomeNode(['lab/target-images/example.ts', ...args]),
+  },
   check: {
     ...onNodeAlone,
     start: (args) =>

@@ -91,8 +91,8 @@ export function describePlan(plan: DiskPlan): string[] {
   const lines = plan.destroys.flatMap(({ description, partitionTable, contents }) => [
     `${plan.purpose}: destroys everything on ${description}`,
     contents.length > 0 || partitionTable
-      ? `  now there: ${[partitionTable && `${partitionTable} table`, ...contents].filter(Boolean).join('; ')}`
-      : '  now there: nothing that is known',
+      ? `  now on it: ${[partitionTable && `${partitionTable} table`, ...contents].filter(Boolean).join('; ')}`
+      : '  now on it: no partitions or file systems found',
   ]);
   return [...lines, ...plan.leavesAlone.map(({ disk, reason }) => `leaves alone ${disk.path}: ${reason}`)];
 }

@@ -24,7 +24,8 @@ export function findReason(evidence: Evidence): string {
       : 'it ran, but did not report in time; its journal is in this log';
   }
   const { cloudInitLog } = evidence;
-  if (!cloudInitLog) return 'cloud-init never ran: loader, kernel or the root file system stopped it';
+  if (!cloudInitLog)
+    return 'cloud-init never ran: the machine did not start its disk, or loader, kernel or root file system stopped it';
   const failure = lastMatch(cloudInitLog, /\[(?:ERROR|CRITICAL)\]: (.*)/);
   if (failure) return `cloud-init failed: ${failure}`;
   const step = lastMatch(cloudInitLog, /start: (\S+): /);

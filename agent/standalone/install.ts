@@ -62,7 +62,8 @@ async function withPayload<T>(
     lost.abort(new KindlingError('KND_STICK_LOST', message, { cause }));
   });
   try {
-    return await work({ ...installation, signal: AbortSignal.any([signal, lost.signal]) }, payload);
+    const say = (text: string) => installation.say(payload.withNames(text));
+    return await work({ ...installation, say, signal: AbortSignal.any([signal, lost.signal]) }, payload);
   } finally {
     await payload.close();
   }

@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { KindlingError } from '../../protocol/error.ts';
@@ -11,6 +12,8 @@ const BLOCK = 1024 * 1024;
 
 export interface Payload {
   urlOf: (name: string) => string;
+  /** For people: the names of the files in place of their addresses. */
+  withNames: (text: string) => string;
   fileOf: (name: string) => StickFile;
   close: () => Promise<void>;
 }
@@ -44,8 +47,11 @@ export async function servePayload(
   server.listen(0, '127.0.0.1', () => listening.resolve());
   await listening.promise;
   const { port } = server.address() as AddressInfo;
+  const urlOf = (name: string) =>
+    `http://127.0.0.1:${port}/${name.split('/').map(encodeURIComponent).join('/')}`;
   return {
-    urlOf: (name) => `http://127.0.0.1:${port}/${name.split('/').map(encodeURIComponent).join('/')}`,
+    urlOf,
+    withNames: (text) => files.reduce((said, { name }) => said.replaceAll(urlOf(name), basename(name)), text),
     fileOf: (name) => {
       const file = files.find((one) => one.name === name);
       if (file !== undefined) return file;

@@ -35,6 +35,7 @@ export async function runStep(
   });
   signal.throwIfAborted(); // the reason it was stopped for says more than «canceled»
   if (outcome.status !== 'success') throw fromReport(outcome.error);
-  say(`${action}: ${outcome.summary}`);
+  // The plan was shown; what would be done says the same once more.
+  if (!options.isDryRun) say(`${action}: ${outcome.summary}`);
   return outcome.data ?? {};
 }

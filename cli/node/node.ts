@@ -71,7 +71,10 @@ export function defineNode(command: Command): void {
         'POST',
         '/reprovision',
         options.profile ? { profile: options.profile } : {},
-        'will be written anew',
+        ({ currentState }) =>
+          currentState === 'ONBOARDED'
+            ? 'is in the Micro-OS and starts now'
+            : 'is written anew when it boots from the network: restart it now',
       ),
     );
   withConnection(command.command('logs <node>').description('what a node logged'))
@@ -173,11 +176,14 @@ async function act(
   method: string,
   path: string,
   body: unknown,
-  outcome: string,
+  outcome: string | ((changed: NodeView) => string),
 ): Promise<void> {
   const changed = await new ServerConnection(options).call<NodeView>(method, pathOf(node) + path, body);
   if (options.output === 'json') console.log(JSON.stringify(changed, null, 2));
-  else console.log(`${changed.name} (${changed.id}) ${outcome}: ${changed.status}`);
+  else {
+    const what = typeof outcome === 'string' ? outcome : outcome(changed);
+    console.log(`${changed.name} (${changed.id}) ${what}: ${changed.status}`);
+  }
 }
 
 function registrationOf({ uuid, serial, mac, name, profile, site }: RegisterOptions): Record<string, string> {

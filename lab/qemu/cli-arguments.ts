@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { KindlingError } from '../../protocol/error.ts';
+import { defaultStateFolder } from '../../site/state-folder.ts';
 import { parseSize } from './disk-file.ts';
 import {
   DISK_BUSES,
@@ -15,6 +16,14 @@ export interface QemuCommand {
   profile: 'minimal' | 'full';
   /** Without one the person gets the console. */
   action: string | undefined;
+  /** The state folder of an orchestrator on this computer whose node the machine is. */
+  orchestratorState: string | undefined;
+  /** The machine starts from a stick, not into the Micro-OS of the lab. */
+  hasStick: boolean;
+  /** Ends with success when the console says this. */
+  until: string | undefined;
+  /** Shows the kernel's messages too. */
+  isVerbose: boolean;
   variables: Record<string, string>;
   /** Added to the kernel command line. */
   append: string;
@@ -24,20 +33,27 @@ export interface QemuCommand {
 
 export const USAGE = `npm run qemu -- [options]   boots the Micro-OS in a virtual machine
 
-  --action NAME          run this action, show its result and exit with its code; without it you get a console
+  --action NAME          run this action, show its result and exit with its code; without it you get a console.
+                         The result is JSON on standard output: npm run -s qemu -- … | jq (-s leaves npm's banner out)
+  --orchestrator         be a node of the orchestrator on this computer (kindling serve --name 10.0.2.2):
+                         trusts its CA, and after the first restart boots its disk
+  --state FOLDER         with --orchestrator: the orchestrator's state folder
+  --stick FILE           start from this image of an installer stick; its disk comes next
+  --until TEXT           end with success when the console says this
+  --verbose              with --action: the kernel's messages too
   --set NAME=VALUE       a variable of the action (repeatable); from the guest this host is 10.0.2.2
   --disk BUS:SIZE[,…]    an empty disk: nvme:4G,serial=A1 · virtio, nvme, sata, scsi, usb (repeatable)
                          more: wwn=0x5000…, sector=4096, file=image.raw (used as it is, without SIZE)
   --nic MODEL[,…]        virtio, e1000, e1000e, rtl8139; more: mac=…, link=down, network=silent (repeatable)
-  --memory MB            512 unless given
+  --memory MB            512 unless given; 1024 with --orchestrator and --stick
   --cpus N               1 unless given
-  --firmware NAME        seabios (default), ovmf, ovmf-secure-boot
+  --firmware NAME        seabios (default), ovmf (default with --orchestrator), ovmf-secure-boot
   --profile NAME         Micro-OS minimal (default) or full
   --smbios KEY=VALUE,…   uuid, serial, manufacturer, product
   --tpm                  a TPM 2.0
   --clock TIME           what the hardware clock shows: 2001-09-09T01:46:40
   --append TEXT          added to the kernel command line
-  --timeout SECONDS      how long the action may take; 600 unless given
+  --timeout SECONDS      for --action and --until; 600 unless given
   --keep                 keep the disks and say where they are
 `;
 
@@ -45,15 +61,19 @@ export const USAGE = `npm run qemu -- [options]   boots the Micro-OS in a virtua
 export function parseQemuArguments(args: readonly string[]): QemuCommand | 'help' {
   const values = parse(args);
   if (values.help) return 'help';
-  const disks = (values.disk ?? []).map(parseDisk);
+  const disks = withStick(values.stick, (values.disk ?? []).map(parseDisk));
   const nics = (values.nic ?? ['virtio']).map(parseNic);
   const smbios = values.smbios === undefined ? undefined : parseSmbios(values.smbios);
   if (values.set && values.action === undefined) throw usage('--set needs an --action');
+  if (values.state !== undefined && !values.orchestrator) throw usage('--state needs --orchestrator');
+  const ways = ['action', 'orchestrator', 'stick'] as const;
+  const chosen = ways.filter((way) => values[way] !== undefined).map((way) => `--${way}`);
+  if (chosen.length > 1) throw usage(`${chosen.join(' and ')} exclude each other`);
   return {
     machine: {
       name: 'npm run qemu',
-      firmware: oneOf('--firmware', values.firmware ?? 'seabios', FIRMWARE),
-      memoryMb: positive('--memory', values.memory ?? '512'),
+      firmware: oneOf('--firmware', values.firmware ?? (values.orchestrator ? 'ovmf' : 'seabios'), FIRMWARE),
+      memoryMb: positive('--memory', values.memory ?? (values.orchestrator || values.stick ? '1024' : '512')),
       cpus: positive('--cpus', values.cpus ?? '1'),
       disks,
       nics,
@@ -63,6 +83,10 @@ export function parseQemuArguments(args: readonly string[]): QemuCommand | 'help
     },
     profile: oneOf('--profile', values.profile ?? 'minimal', ['minimal', 'full']),
     action: values.action,
+    orchestratorState: values.orchestrator ? (values.state ?? defaultStateFolder()) : undefined,
+    hasStick: values.stick !== undefined,
+    until: values.until,
+    isVerbose: values.verbose ?? false,
     variables: Object.fromEntries((values.set ?? []).map(parseVariable)),
     append: values.append ?? '',
     keepDisks: values.keep ?? false,
@@ -87,16 +111,28 @@ function parse(args: readonly string[]) {
         keep: { type: 'boolean' },
         memory: { type: 'string' },
         nic: { type: 'string', multiple: true },
+        orchestrator: { type: 'boolean' },
         profile: { type: 'string' },
         set: { type: 'string', multiple: true },
         smbios: { type: 'string' },
+        state: { type: 'string' },
+        stick: { type: 'string' },
         timeout: { type: 'string' },
         tpm: { type: 'boolean' },
+        until: { type: 'string' },
+        verbose: { type: 'boolean' },
       },
     }).values;
   } catch (cause) {
     throw usage(cause instanceof Error ? cause.message : String(cause));
   }
+}
+
+/** The stick comes first in the boot order and the disks after it, as they stand. */
+function withStick(stick: string | undefined, disks: readonly DiskSpec[]): DiskSpec[] {
+  if (stick === undefined) return [...disks];
+  const inOrder = disks.map((disk, index) => ({ ...disk, bootIndex: index + 2 }));
+  return [{ bus: 'usb', file: stick, removable: true, bootIndex: 1 }, ...inOrder];
 }
 
 function parseDisk(text: string): DiskSpec {

@@ -30,6 +30,11 @@ export interface ConsoleWaitOptions {
 const ESCAPE_SEQUENCES = /\x1b(?:\[[0-9;?=]*[A-Za-z]|[()][A-Z0-9]|[=>78cDM])/g;
 const PANIC = /Kernel panic - not syncing/;
 
+/** A line of the kernel's own, with its time in brackets; its last words are never left out. */
+export function isKernelMessage(text: string): boolean {
+  return /^\[ *\d+\.\d{6}\]/.test(text) && !PANIC.test(text);
+}
+
 /** The serial console of a machine: lines with the time they appeared, and waiting for one. */
 export class SerialConsole {
   readonly #lines: ConsoleLine[] = [];

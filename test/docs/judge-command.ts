@@ -23,7 +23,7 @@ export async function judgeCommand({ words, isMention }: DocumentedCommand): Pro
   const [program = '', second = '', ...rest] = words;
   if (program === 'kindling')
     return judgeWith(await kindling(), [second, ...rest].filter(Boolean), isMention);
-  const script = second === 'run' ? (rest[0] ?? '') : second;
+  const script = second === 'run' ? (rest.find((word) => word !== '-s') ?? '') : second; // -s: without npm's banner
   if (script === '') return undefined;
   if (!Object.hasOwn(scripts, script)) return `package.json has no script ${script}`;
   const dashes = words.indexOf('--');

@@ -73,7 +73,8 @@ describe('the post-mortem of an installed system', () => {
       await execa('ln', ['-s', '/etc/hostname', path.join(root, 'var/log/cloud-init.log')]);
     });
     expect(await examine(disk.device)).toMatchObject({
-      summary: 'cloud-init never ran: loader, kernel or the root file system stopped it',
+      summary:
+        'cloud-init never ran: the machine did not start its disk, or loader, kernel or root file system stopped it',
     });
   });
 

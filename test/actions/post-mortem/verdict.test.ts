@@ -15,7 +15,10 @@ describe('why an installed system did not report', () => {
       { rootProblem: 'KND_MOUNT_FAILED: /dev/nvme0n1p1 could not be mounted' },
       'its root cannot be read: KND_MOUNT_FAILED: /dev/nvme0n1p1 could not be mounted',
     ],
-    [{}, 'cloud-init never ran: loader, kernel or the root file system stopped it'],
+    [
+      {},
+      'cloud-init never ran: the machine did not start its disk, or loader, kernel or root file system stopped it',
+    ],
     [
       {
         cloudInitLog: 'x - handlers.py[DEBUG]: start: init-network/config-growpart: running config-growpart',

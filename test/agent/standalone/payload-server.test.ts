@@ -28,6 +28,12 @@ async function served() {
   };
 }
 
+test('people read the name of a file, not its address', async () => {
+  await using payload = await served();
+  const { urlOf, withNames } = payload.server;
+  expect(withNames(`write ${urlOf('image/a b.raw')}: destroys`)).toBe('write a b.raw: destroys');
+});
+
 test('a file is served whole, in ranges, and by name only', async () => {
   await using payload = await served();
   const url = payload.server.urlOf('image/a b.raw');

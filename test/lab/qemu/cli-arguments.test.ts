@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { parseQemuArguments } from '../../../lab/qemu/cli-arguments.ts';
 
+function accepted(...args: string[]) {
+  const command = parseQemuArguments(args);
+  if (command === 'help') throw new Error('no command');
+  return command;
+}
+
 describe('npm run qemu', () => {
   it('describes a machine and an action', () => {
     const words =
@@ -30,7 +36,26 @@ describe('npm run qemu', () => {
     });
   });
 
+  it('is a node of an orchestrator: UEFI, the memory of a node, the state folder', () => {
+    expect(parseQemuArguments(['--orchestrator', '--state', '/s'])).toMatchObject({
+      machine: { firmware: 'ovmf', memoryMb: 1024 },
+      orchestratorState: '/s',
+    });
+    expect(parseQemuArguments([])).toMatchObject({ orchestratorState: undefined });
+  });
+
+  it('starts from a stick, then from the disks', () => {
+    const { machine, hasStick } = accepted('--stick', 's.img', '--disk', 'nvme:1G');
+    expect(hasStick).toBe(true);
+    expect(machine.disks).toEqual([
+      { bus: 'usb', file: 's.img', removable: true, bootIndex: 1 },
+      { bus: 'nvme', size: 2 ** 30, bootIndex: 2 },
+    ]);
+  });
+
   it.each([
+    [['--state', '/s'], '--orchestrator'],
+    [['--orchestrator', '--stick', 'x'], 'exclude each other'],
     [['--disk', 'floppy:1M'], 'floppy'],
     [['--disk', 'nvme:4Q'], '4Q'],
     [['--disk', 'nvme'], 'size'],

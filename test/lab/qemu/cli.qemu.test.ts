@@ -3,16 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
 
 function npmRunQemu(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', 'lab/qemu/cli.ts', ...args],
-    { encoding: 'utf8' },
-  );
+  const { status, stdout, stderr } = spawnSync('npm', ['run', '-s', 'qemu', '--', ...args], {
+    encoding: 'utf8',
+  });
   return { status, stdout, stderr };
 }
 
 describe('npm run qemu -- --action', () => {
-  it('boots, runs the action with its variables, shows console and result, and exits with the result’s code', async () => {
+  it('boots, runs the action with its variables, shows its console and only the result on standard output, and exits with the result’s code', async () => {
     await microOsKernel();
     const { status, stdout, stderr } = npmRunQemu(
       ...['--disk', 'nvme:64M,serial=A1', '--memory', '384', '--action', 'cexec'],
@@ -21,7 +19,7 @@ describe('npm run qemu -- --action', () => {
     expect(status, stderr).not.toBe(0);
     const result = JSON.parse(stdout) as { action: string; status: string; exitCode: number };
     expect(result).toMatchObject({ action: 'cexec', status: 'failed', exitCode: status });
-    expect(stderr).toContain('Linux version');
+    expect(stderr).not.toContain('Linux version');
     expect(stderr).toContain('running cexec');
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SerialConsole } from '../../../lab/qemu/console.ts';
+import { isKernelMessage, SerialConsole } from '../../../lab/qemu/console.ts';
 
 function makeConsole() {
   const typed: string[] = [];
@@ -84,4 +84,13 @@ describe('the console', () => {
     serial.receive('Kernel panic - not syncing: Attempted to kill init!\n');
     await expect(waiting).rejects.toMatchObject({ code: 'KND_VM_ENDED' });
   });
+});
+
+it.each([
+  ['[    0.000000] Linux version 6.1.0', true],
+  ['[  123.456789] nvme nvme0: 1/0/0 queues', true],
+  ['[    1.000000] Kernel panic - not syncing: no init', false],
+  ['KINDLING-STAGE {"stage":"identity"}', false],
+])('%j is a message of the kernel: %s', (text, isOne) => {
+  expect(isKernelMessage(text)).toBe(isOne);
 });
