@@ -209,6 +209,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     isStrict,
     now,
     onFailure,
+    onAlarm: ({ code, message, hint }) => log.warn({ code, hint }, message),
   });
 
   database.health.onChange((failure) => {
@@ -220,7 +221,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   // 3 servers
   const isPlainOnly = options.port === false;
   const needsToken = (options.auth ?? (isPlainOnly ? 'none' : 'required')) === 'required';
-  const operatorAccess = new AccessControl({ signer, credentials, signIns, operatorToken });
+  const operatorAccess = new AccessControl({ signer, credentials, signIns, operatorToken, now });
   const access = needsToken ? operatorAccess : undefined;
   const originParts = {
     names: () => certificates.names,

@@ -961,6 +961,13 @@ export const ERROR_CODES = {
     meaning: 'The site remembers as many machines as it may that nobody registered.',
     hint: 'Register the machines you know, delete those you do not («kindling node list»), or raise maxUnknownMachines of the site.',
   },
+  KND_NODE_SECOND_MACHINE: {
+    exit: 4,
+    retryable: false,
+    meaning:
+      'A machine with another key says that it is a node that was let in before. While that one is there, it gets nothing.',
+    hint: 'If the node was rebooted or has a new mainboard, all is well: kindling node reprovision lets it in with a new key. Otherwise somebody on the network pretends to be it.',
+  },
   KND_NODE_STATE: {
     exit: 1,
     retryable: false,

@@ -1,13 +1,15 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The files EMF's other programs on the node look for, under the names they look for. */
+/** The files EMF's other programs on the node look for, under the names they look for; and our own. */
 const FILES = {
   clientId: 'client_id',
   clientSecret: 'client_secret',
   projectId: 'project_id',
   accessToken: 'idp_access_token',
   releaseToken: 'release_token',
+  /** Ours: the private key of this boot, which the onboarding server encrypts the client secret to. */
+  nodeKey: 'kindling_node_key',
 } as const;
 
 export type CredentialName = keyof typeof FILES;

@@ -1,3 +1,4 @@
+import type { ECDH } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import { type Client, type ClientDuplexStream, status } from '@grpc/grpc-js';
 import { KindlingError } from '../../protocol/error.ts';
@@ -9,6 +10,7 @@ import {
   type OnboardNodeStreamResponse,
 } from '../../protocol/generated/onboarding_pb.js';
 import { openBidiStream } from '../../protocol/grpc-service.ts';
+import { openSecret } from '../../protocol/sealed-secret.ts';
 import { pause } from '../../system/wait.ts';
 import type { NodeFacts } from './node-facts.ts';
 
@@ -20,6 +22,8 @@ export interface StreamOptions {
   signal?: AbortSignal | undefined;
   /** The server knows the node, and waits for a person to let it in. */
   onRegistered?: (projectId: string, nextAskMs: number) => void;
+  /** The key of this boot: a server of ours encrypts the client secret to it, and knows by it that no other machine asks. */
+  nodeKey: ECDH;
   /** 1 in production; tests make time pass faster. */
   pace?: number;
 }
@@ -39,7 +43,7 @@ export function registeredDelayMs(asked: number, random = Math.random): number {
 export async function onboardOverStream(
   client: Client,
   facts: NodeFacts,
-  options: StreamOptions = {},
+  options: StreamOptions,
 ): Promise<StreamOutcome> {
   const stream = openBidiStream(
     client,
@@ -51,12 +55,13 @@ export async function onboardOverStream(
     serialnum: facts.serial,
     macId: facts.mac,
     hostIp: facts.ip,
+    nodeKey: options.nodeKey.getPublicKey(),
   });
   try {
     const answers = stream[Symbol.asyncIterator]() as AsyncIterator<OnboardNodeStreamResponse>;
     for (let asked = 0; ; asked += 1) {
       const answer = await ask(stream, answers, request);
-      const outcome = judge(answer);
+      const outcome = judge(answer, options.nodeKey);
       if (outcome !== 'registered') return outcome;
       const waitMs = registeredDelayMs(asked) * (options.pace ?? 1);
       options.onRegistered?.(answer.projectId, waitMs);
@@ -86,7 +91,7 @@ async function ask(
 }
 
 /** What an answer means. OK with an unspecified state is an error too: the server has told us nothing. */
-function judge(answer: OnboardNodeStreamResponse): StreamOutcome | 'registered' {
+function judge(answer: OnboardNodeStreamResponse, nodeKey: ECDH): StreamOutcome | 'registered' {
   const { code, message } = answer.status ?? { code: -1, message: 'no status' };
   if (code === status.NOT_FOUND) return { kind: 'not-found' };
   if (code === status.FAILED_PRECONDITION) {
@@ -103,7 +108,9 @@ function judge(answer: OnboardNodeStreamResponse): StreamOutcome | 'registered' 
     throw new KindlingError('KND_ONBOARD_FAILED', `the onboarding server answered ${name}: ${message}`);
   }
   if (answer.nodeState === NodeState.REGISTERED) return 'registered';
-  const { clientId, clientSecret, projectId } = answer;
+  const { clientId, projectId } = answer;
+  const clientSecret =
+    answer.sealedSecret.length > 0 ? (openSecret(answer.sealedSecret, nodeKey) ?? '') : answer.clientSecret;
   if (answer.nodeState !== NodeState.ONBOARDED) {
     throw new KindlingError('KND_ONBOARD_FAILED', 'the onboarding server answered OK without saying a state');
   }

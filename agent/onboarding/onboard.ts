@@ -1,3 +1,4 @@
+import type { ECDH } from 'node:crypto';
 import { reconnectBackOff, retryUntilItWorks, type Waiting } from '../../net/retry.ts';
 import { KindlingError, toKindlingError } from '../../protocol/error.ts';
 import type { Config } from '../config/resolve-config.ts';
@@ -26,6 +27,7 @@ export interface OnboardOptions {
   log: Log;
   /** Asked again before each try: the address may change while the agent waits. */
   facts: () => NodeFacts;
+  nodeKey: ECDH;
   openConsoles: () => Console[];
   onWaiting: (waiting: Pick<Waiting, 'name'> & Partial<Waiting>) => void;
   signal?: AbortSignal | undefined;
@@ -76,6 +78,7 @@ async function askTheServer(endpoint: Endpoint, options: OnboardOptions): Promis
   try {
     const outcome = await onboardOverStream(client, options.facts(), {
       signal,
+      nodeKey: options.nodeKey,
       ...(options.pace === undefined ? {} : { pace: options.pace }),
       onRegistered: (projectId, nextAskMs) => {
         log.info(

@@ -17,6 +17,7 @@ export interface AccessOptions {
   signIns: SignIns;
   /** The operator's own token, from the state folder. */
   operatorToken: string;
+  now: () => Date;
 }
 
 /** Turns a bearer token into a caller: the operator's token, or a JWT of ours whose owner still exists. */
@@ -41,7 +42,10 @@ export class AccessControl {
     const roles = rolesOf(claims);
     const clientId = String(claims['client_id'] ?? claims['azp'] ?? '');
     const hostId = this.#options.credentials.hostOf(clientId);
-    if (hostId) return { kind: 'node', hostId, roles };
+    if (hostId) {
+      this.#options.credentials.noteUse(hostId, this.#options.now());
+      return { kind: 'node', hostId, roles };
+    }
     const name = String(claims['preferred_username'] ?? '');
     const signIn = String(claims['sid'] ?? '');
     if (clientId === 'system-client' && this.#options.signIns.isGood(signIn, name)) {

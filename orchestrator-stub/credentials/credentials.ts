@@ -22,6 +22,8 @@ export class Credentials {
   readonly #hashing = new PasswordHashing();
   /** Looked up with every call of every agent, so kept in memory too. */
   readonly #hostOfClient = new Map<string, HostId>();
+  /** When each node's token was used last. */
+  readonly #usedAt = new Map<HostId, number>();
 
   constructor(database: Database) {
     this.#database = database;
@@ -62,10 +64,20 @@ export class Credentials {
     return this.#hostOfClient.get(clientId);
   }
 
+  /** A call came in with the node's token. */
+  noteUse(hostId: HostId, at: Date): void {
+    this.#usedAt.set(hostId, at.getTime());
+  }
+
+  wasUsedSince(hostId: HostId, time: Date): boolean {
+    return (this.#usedAt.get(hostId) ?? Number.NEGATIVE_INFINITY) >= time.getTime();
+  }
+
   /** Whatever a node still holds stops working at once: tokens are checked against the clients that exist. */
   revoke(hostId: HostId): void {
     this.#database.run('DELETE FROM clients WHERE host_id = ?', hostId);
     this.#database.afterCommit(() => {
+      this.#usedAt.delete(hostId);
       for (const [clientId, owner] of this.#hostOfClient)
         if (owner === hostId) this.#hostOfClient.delete(clientId);
     });

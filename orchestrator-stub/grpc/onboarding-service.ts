@@ -46,10 +46,10 @@ export function addOnboardingServices(server: Server, parts: OnboardingServicePa
     call: ServerDuplexStream<OnboardNodeStreamRequest, OnboardNodeStreamResponse>,
   ): void {
     let isOver = false;
-    call.on('data', ({ uuid, serialnum, macId, hostIp }: OnboardNodeStreamRequest) => {
+    call.on('data', ({ uuid, serialnum, macId, hostIp, nodeKey }: OnboardNodeStreamRequest) => {
       if (isOver) return;
       try {
-        const knock = { uuid, serial: serialnum, mac: macId, ip: hostIp };
+        const knock = { uuid, serial: serialnum, mac: macId, ip: hostIp, key: nodeKey };
         const answer = parts.onboarding.knock(
           knock,
           parts.origin(call.getHost()),
@@ -139,7 +139,8 @@ function streamResponse(answer: KnockAnswer): OnboardNodeStreamResponse {
     status: { code: answer.code, message: answer.message },
     nodeState,
     clientId: answer.client?.clientId ?? '',
-    clientSecret: answer.client?.secret ?? '',
+    clientSecret: answer.sealedSecret ? '' : (answer.client?.secret ?? ''),
+    sealedSecret: answer.sealedSecret ?? new Uint8Array(),
     projectId: answer.host?.projectId ?? '',
   });
 }

@@ -44,6 +44,8 @@ export interface Host {
   isUninvited?: boolean;
   /** The sign-in at the console that let it in: only that one opens its workflows. */
   signIn?: string;
+  /** Code of the key that the node was let in with (sealed-secret.ts); absent for agents that send none. */
+  nodeKey?: string;
   site: string | null;
   metadata: Record<string, string>;
   createdAt: string;

@@ -8,6 +8,8 @@ export interface Knock {
   /** Kept as it came: it becomes the worker id. */
   mac: string;
   ip: string;
+  /** Public key of the boot it knocks from; empty for agents that have none. */
+  key?: Uint8Array;
 }
 
 /** EMF compiles exactly this; IPv6 cannot pass. */

@@ -1,6 +1,7 @@
 import { normalizeMac } from '../../formats/mac-address.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { HostId } from '../../protocol/ids.ts';
+import { nodeKeyCode, sealSecret } from '../../protocol/sealed-secret.ts';
 import type { Credentials, NodeClient } from '../credentials/credentials.ts';
 import type { SignIns } from '../credentials/sign-ins.ts';
 import type { SiteSettings } from '../settings/site-settings.ts';
@@ -10,6 +11,7 @@ import { isStateFailure } from '../store/state-failure.ts';
 import { type Host, normalizeUuid, status, swapUuidFields } from './host.ts';
 import type { HostTable } from './host-table.ts';
 import { awaitsFirstBoot, type Instance } from './instance.ts';
+import { judgeNodeKey } from './node-key.ts';
 import type { Nodes } from './nodes.ts';
 import {
   type Candidates,
@@ -35,11 +37,18 @@ export interface OnboardingOptions {
   isStrict: boolean;
   now: () => Date;
   onFailure: (thrown: unknown) => void;
+  /** Somebody may be pretending to be a node: for the log that people read. */
+  onAlarm: (alarm: KindlingError) => void;
 }
 
 export interface KnockAnswer extends OnboardingDecision {
   client?: NodeClient;
+  /** The client's secret, for a node that showed a key; it then gets it in no other form. */
+  sealedSecret?: Buffer;
 }
+
+/** A node whose token was used within this time is there. A reboot takes longer, so it is not taken for a second machine. */
+const SILENCE_MS = 30_000;
 
 /** Lets nodes in: the non-interactive stream and the interactive call. */
 export class Onboarding {
@@ -54,16 +63,51 @@ export class Onboarding {
     const { database, hosts, nodes, credentials, now, settings } = this.#options;
     return database.transaction(() => {
       if (settings().acceptUnregistered) this.#admitStranger(knock);
-      const decision = this.#decide(knock);
+      const decision = this.#checkKey(this.#decide(knock), knock, address);
       if (decision.save) {
         hosts.save(decision.save);
-        hosts.saveOrigin(decision.save.id, origin);
+        if (decision.code === RPC_CODE.OK) hosts.saveOrigin(decision.save.id, origin);
         if (decision.state === 'ONBOARDED') hosts.acceptClaim(decision.save.id, address);
         nodes.tell(decision.save, decision.state === 'ONBOARDED' ? 'onboarded' : 'changed');
       }
       if (decision.state !== 'ONBOARDED' || !decision.host) return decision;
-      return { ...decision, client: credentials.issue(decision.host, now()) };
+      const client = credentials.issue(decision.host, now());
+      const sealedSecret = !this.#options.isStrict && knock.key && sealSecret(client.secret, knock.key);
+      return { ...decision, client, ...(sealedSecret ? { sealedSecret } : {}) };
     });
+  }
+
+  /** A node is let in with the first key it shows; another one is another machine, unless that one is silent. */
+  #checkKey(decision: OnboardingDecision, knock: Knock, address: string): OnboardingDecision {
+    const { hosts, credentials, now, settings, isStrict } = this.#options;
+    const { host } = decision;
+    if (isStrict || decision.state !== 'ONBOARDED' || !host) return decision;
+    const shown = knock.key && knock.key.length > 0 ? nodeKeyCode(knock.key) : undefined;
+    const isHeard = credentials.wasUsedSince(host.id, new Date(now().getTime() - SILENCE_MS));
+    const { oneKeyPerNode: isOneKeyOnly } = settings();
+    const verdict = judgeNodeKey({ pinned: host.nodeKey, shown, isHeard, isOneKeyOnly });
+    const known = hosts.byId(host.id) ?? host;
+    if (verdict === 'refused') {
+      const text = `A second machine asks for the credentials of this node (${address}, key ${shown ?? 'none'})`;
+      this.#alarm(known, text);
+      const message = 'another machine was let in as this node';
+      return {
+        ...{ code: RPC_CODE.FAILED_PRECONDITION, message, state: 'UNSPECIFIED', isStreamKept: false },
+        save: { ...known, onboardingStatus: status(text, 'ERROR', now()) },
+      };
+    }
+    const saved = { ...host, ...(shown ? { nodeKey: shown } : {}) };
+    if (verdict !== 'changed') return { ...decision, save: saved, host: saved };
+    const text = `Onboarded again with another key (${address}, key ${shown}): it was rebooted, or another machine took its place`;
+    this.#alarm(known, text);
+    const again = { ...saved, onboardingStatus: status(text, 'IDLE', now()) };
+    return { ...decision, save: again, host: again };
+  }
+
+  /** Once for the same words: a stranger who asks again and again fills no log. */
+  #alarm(host: Host, text: string): void {
+    if (host.onboardingStatus.text === text) return;
+    this.#options.onAlarm(new KindlingError('KND_NODE_SECOND_MACHINE', `${host.name}: ${text}`));
   }
 
   /** For the stream: once its ONBOARDED answer is on its way. */

@@ -129,7 +129,7 @@ export function deauthorizeHost(host: Host, now: Date): Host {
 }
 
 /** Opens the door again for a node that is already ONBOARDED: it may fetch credentials and work once more. */
-export function reopenOnboarding(host: Host, now: Date): Host {
+export function reopenOnboarding({ nodeKey: _, ...host }: Host, now: Date): Host {
   return {
     ...host,
     desiredState: 'ONBOARDED',

@@ -14,6 +14,12 @@ export const SiteSettingsSchema = z
       .boolean()
       .default(false)
       .describe('Let in every machine that knocks, with the default profile (closed networks only)'),
+    oneKeyPerNode: z
+      .boolean()
+      .default(false)
+      .describe(
+        'A node that was let in comes in again only with the key of that boot, until it is re-provisioned. Off: also with another, once the first is silent',
+      ),
     maxUnknownMachines: z
       .number()
       .int()

@@ -119,7 +119,7 @@ export class RunningStub implements AsyncDisposable {
 
   /** Opens the onboarding stream, sends one request, and gives the first answer and what became of the stream. */
   async knock(
-    node: Partial<typeof NODE> = {},
+    node: Partial<typeof NODE & { nodeKey: Uint8Array }> = {},
   ): Promise<OnboardNodeStreamResponse & { isStreamOpen: boolean }> {
     const call = openBidiStream(this.client(), NonInteractiveOnboardingService.method.onboardNodeStream);
     const { promise, resolve, reject } = Promise.withResolvers<OnboardNodeStreamResponse>();
