@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { isGenuine, type SignedCertificate } from '../protocol/erasure-certificate.ts';
 import { KindlingError } from '../protocol/error.ts';
+import { printable } from './table.ts';
 
 /** `kindling certificate …`: what the erasure of a disk left in writing. */
 export function defineCertificate(command: Command): void {
@@ -11,7 +12,10 @@ export function defineCertificate(command: Command): void {
     .description(
       'check certificates of erasure: a result, a certificate, or the log of a node («-»: from standard input)',
     )
-    .option('--key <file>', 'PEM of the public key that must have signed them')
+    .option(
+      '--key <file>',
+      'PEM of the public key that must have signed them; without it nothing is proved, and the command ends with 4',
+    )
     .action(verifyFile);
 }
 
@@ -23,7 +27,7 @@ function verifyFile(file: string, options: { key?: string }): void {
   }
   const wanted = options.key === undefined ? undefined : keyId(readFileSync(options.key, 'utf8'));
   const wrong = certificates.filter((each) => whyNot(each, wanted) !== undefined);
-  for (const each of certificates) console.log(describe(each, whyNot(each, wanted)));
+  for (const each of certificates) console.log(printable(describe(each, whyNot(each, wanted))));
   if (wrong.length > 0) {
     throw new KindlingError(
       'KND_CERTIFICATE_INVALID',
@@ -32,16 +36,28 @@ function verifyFile(file: string, options: { key?: string }): void {
   }
 }
 
-function whyNot(signed: SignedCertificate, wantedKey: string | undefined): string | undefined {
-  if (!isGenuine(signed)) return 'was changed after it was signed, or never signed';
-  if (wantedKey !== undefined && keyId(signed.publicKey) !== wantedKey) return 'was signed by another key';
-  return undefined;
+interface Doubt {
+  verdict: 'NOT GENUINE' | 'SELF-SIGNED, UNPROVEN';
+  reason: string;
 }
 
-function describe(signed: SignedCertificate, problem: string | undefined): string {
+/** Anybody can make a key and sign with it: only a key that is known from elsewhere proves something. */
+function whyNot(signed: SignedCertificate, wantedKey: string | undefined): Doubt | undefined {
+  if (!isGenuine(signed))
+    return { verdict: 'NOT GENUINE', reason: 'was changed after it was signed, or never signed' };
+  const signer = keyId(signed.publicKey);
+  if (wantedKey === undefined)
+    return {
+      verdict: 'SELF-SIGNED, UNPROVEN',
+      reason: `signed by ${signer}, and no --key says whose that is`,
+    };
+  return signer === wantedKey ? undefined : { verdict: 'NOT GENUINE', reason: 'was signed by another key' };
+}
+
+function describe(signed: SignedCertificate, doubt: Doubt | undefined): string {
   const { disk, method, nistClass, finishedAt, samples, isProved } = signed.certificate;
   const what = `${disk.serial ?? disk.path} (${disk.model ?? 'unknown model'}), ${method}, ${finishedAt}`;
-  if (problem) return `NOT GENUINE  ${what}: ${problem}`;
+  if (doubt) return `${doubt.verdict}  ${what}: ${doubt.reason}`;
   const proof = isProved ? `all ${samples.length} samples gone` : 'nothing proved';
   return `genuine  ${what}: NIST 800-88 ${nistClass}, ${proof}; signed by ${keyId(signed.publicKey)}`;
 }

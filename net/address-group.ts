@@ -25,3 +25,8 @@ export function isSameMachine(remote: string | undefined, local: string | undefi
     address === '::1' || address.startsWith('127.') || (address !== '' && address === plainAddress(local))
   );
 }
+
+/** The neighborhood of an address, as a group of its own: the /24 of an IPv4 address, the /64 of an IPv6 address. */
+export function addressNeighborhood(address: string): string {
+  return addressGroup(address).replace(/^(\d+\.\d+\.\d+)\.\d+$/, '$1.0');
+}

@@ -11,6 +11,7 @@ import { publicArchiveKeys } from './archive-key.ts';
 import { packConfigArchive } from './config-archive.ts';
 import { signDetached } from './detached-signature.ts';
 import { keyEnrollmentFiles } from './key-enrollment.ts';
+import { refuseSecrets } from './public-values.ts';
 import { readRevocations, revokeProgram } from './revocations.ts';
 import type { SecureBootKeys } from './secure-boot-keys.ts';
 import { SignOnce } from './sign-once.ts';
@@ -55,6 +56,7 @@ const NAMES = {
  * 7 signatures for iPXE's image trust  8 the signed list of it all, last, because mirrors go by it
  */
 export async function prepareBootFiles(request: BootFilesRequest, keys: SiteKeys): Promise<void> {
+  refuseSecrets(request);
   const { archive: archiveKeys } = keys;
   const stack = new Map<string, Buffer | string>();
   const once = new SignOnce(request.stackFolder, keys.signingNotes);

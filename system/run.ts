@@ -16,6 +16,8 @@ export interface RunOptions {
    * A deadline or cancel then ends the program alone; what it has started goes on.
    */
   foreground?: boolean;
+  /** The arguments are somebody's text, which may hold passwords: errors, which travel to servers and logs, name the program only. */
+  hidesArguments?: boolean;
   /** Called with what the program prints, as it prints it; for programs that run long. */
   onOutput?: (stream: 'stdout' | 'stderr', chunk: Buffer) => void;
 }
@@ -104,7 +106,7 @@ export const run: Run = (program, args, options = {}) => {
     child.once('close', () => clearTimeout(timer));
   });
 
-  const command = [program, ...args].join(' ');
+  const command = options.hidesArguments ? `${program} …` : [program, ...args].join(' ');
   const failed = (how: Partial<FailedRun>): FailedRun => ({
     command,
     cwd: options.cwd ?? process.cwd(),

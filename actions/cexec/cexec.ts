@@ -72,6 +72,7 @@ export const cexec = defineAction({
           },
           ...(root ? {} : { cwd: mounted.target }),
           onOutput: logger.onOutput,
+          hidesArguments: true,
         })
         .finally(logger.end);
     }

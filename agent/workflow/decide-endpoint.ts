@@ -11,7 +11,7 @@ export interface WorkflowEndpoint {
 
 /**
  * Where the workflow server is. EMF's boot script names a proxy on the node itself (127.0.0.1:42113) that adds TLS and token;
- * we are that proxy, so the address behind it counts. A token never goes over a plain connection, unless the site is plain.
+ * we are that proxy, so the address behind it counts. A token never goes over a plain connection, unless the site is plain, and never to a server that is not verified.
  */
 export function decideWorkflowEndpoint(config: Config): WorkflowEndpoint {
   const { grpcAuthority, tinkServer } = config;
@@ -30,5 +30,6 @@ export function decideWorkflowEndpoint(config: Config): WorkflowEndpoint {
       'neither grpc_authority nor tink_server_svc nor kindling.server is set',
     );
   }
-  return { endpoint: named, sendsToken: named.tls !== 'off' || !config.tls };
+  // Without a look at the certificate nobody knows who would get it.
+  return { endpoint: named, sendsToken: named.tls === 'verified' || (named.tls === 'off' && !config.tls) };
 }

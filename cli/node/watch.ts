@@ -2,6 +2,7 @@ import type { StubEvent } from '../../orchestrator-stub/events/bus.ts';
 import type { NodeView } from '../../orchestrator-stub/http/api/node-schemas.ts';
 import { KindlingError, toErrorReport } from '../../protocol/error.ts';
 import { type ConnectionOptions, ServerConnection } from '../server-connection.ts';
+import { printable } from '../table.ts';
 
 interface WatchOptions extends ConnectionOptions {
   until?: string;
@@ -32,7 +33,7 @@ export async function watchNodes(node: string | undefined, options: WatchOptions
   });
   for await (const { data } of events) {
     const event = data as StubEvent & { at: string };
-    console.log(options.output === 'json' ? JSON.stringify(event) : describe(event));
+    console.log(options.output === 'json' ? JSON.stringify(event) : printable(describe(event)));
     if (event.type !== 'node' || event.nodeId !== id) continue;
     take(event.status);
     if (event.change !== 'deleted') continue;

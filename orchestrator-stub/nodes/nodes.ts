@@ -1,4 +1,6 @@
 import { normalizeMac } from '../../formats/mac-address.ts';
+import { addressNeighborhood } from '../../net/address-group.ts';
+import { RateLimit } from '../../net/rate-limit.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { toHostId } from '../../protocol/ids.ts';
 import type { EventBus, NodeChange } from '../events/bus.ts';
@@ -24,9 +26,15 @@ export interface NodesOptions {
   maxUnknown: () => number;
 }
 
+/** New strangers of one neighborhood (a /24): all of it may boot at once, several times; afterwards one a second. */
+const NEWCOMERS = { burst: 1000, perSecond: 1, inAll: { burst: 20_000, perSecond: 100 } } as const;
+/** What is kept of a machine that nobody registered; a server with fifty disks says some 50 kB. */
+const STRANGER_BYTES = 64 * 1024;
+
 /** The nodes of the site: who they are and who is let in. Every change goes through here and is told to the watchers. */
 export class Nodes {
   readonly #options: NodesOptions;
+  readonly #newcomers = new RateLimit(NEWCOMERS);
 
   constructor(options: NodesOptions) {
     this.#options = options;
@@ -81,7 +89,12 @@ export class Nodes {
         hosts.saveClaim(known.id, discovery, address, now());
         return known;
       }
-      if (!known) makeRoomForUnknown(hosts, maxUnknown(), now());
+      if (!known) {
+        if (!this.#newcomers.allows(addressNeighborhood(address))) {
+          throw new KindlingError('KND_API_BUSY', 'too many new machines show themselves from this network');
+        }
+        makeRoomForUnknown(hosts, maxUnknown(), now());
+      }
       const host = known ?? {
         ...newHost(resourceId('host'), projectId, now()),
         uuid: identity.uuid ? normalizeUuid(identity.uuid) : null,
@@ -90,7 +103,7 @@ export class Nodes {
       };
       const seen = { ...host, reportedSerial: serial ?? null, lastSeenAt: now().toISOString() };
       hosts.save(seen);
-      hosts.saveClaim(seen.id, discovery, address, now());
+      hosts.saveClaim(seen.id, withinBytes(discovery), address, now());
       this.tell(seen, known?.lastSeenAt ? 'changed' : 'discovered');
       return seen;
     });
@@ -196,6 +209,20 @@ export class Nodes {
       mac ? hosts.byMac(normalizeMac(mac)) : undefined,
     ].filter((host) => host !== undefined);
   }
+}
+
+/** Of more than anybody would read only what tells the machine is kept. */
+function withinBytes(discovery: Discovery): Discovery {
+  if (JSON.stringify(discovery).length <= STRANGER_BYTES) return discovery;
+  const { uuid, serial, macs, bootMac, nodeId } = discovery.identity;
+  const identity = {
+    macs: macs.slice(0, 16),
+    nodeId,
+    ...(uuid === undefined ? {} : { uuid }),
+    ...(serial === undefined ? {} : { serial }),
+    ...(bootMac === undefined ? {} : { bootMac }),
+  };
+  return { identity };
 }
 
 function conflict(other: Host): KindlingError {

@@ -1,3 +1,4 @@
+import { chmodSync, closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { type KindlingError, toKindlingError } from '../../protocol/error.ts';
@@ -37,6 +38,9 @@ export class Database {
     this.#folder = dirname(path);
     this.#onDefect = onDefect;
     try {
+      // SQLite makes its further files (-wal, -shm) with the mode of this one.
+      closeSync(openSync(path, 'a', 0o600));
+      chmodSync(path, 0o600);
       this.#connection = new DatabaseSync(path);
       // WAL lets readers (the CLI with sqlite3, backups) work while agents report.
       this.#connection.exec('PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON;');

@@ -94,6 +94,9 @@ export function currentIndex(progress: WorkflowProgress): number {
   return index === -1 ? progress.actions.length : index;
 }
 
+/** What an agent says of an action is kept with it and in events; the log has the rest. */
+const MOST_CHARACTERS = 16 * 1024;
+
 /**
  * Applies what an agent reported about the current action. Whoever calls this has checked that it is the current one and
  * that the workflow is neither over nor paused.
@@ -101,6 +104,7 @@ export function currentIndex(progress: WorkflowProgress): number {
 export function applyReport(progress: WorkflowProgress, report: ActionReport, now: Date): WorkflowProgress {
   const before = progress.actions[report.index];
   if (!before) return progress;
+  const message = report.message.slice(0, MOST_CHARACTERS);
   const at = now.toISOString();
   const startedAt = before.startedAt ?? at;
   const isOver = report.state !== 'RUNNING';
@@ -110,7 +114,7 @@ export function applyReport(progress: WorkflowProgress, report: ActionReport, no
     startedAt,
     stoppedAt: isOver ? at : null,
     seconds: isOver ? Math.max(0, Math.round((now.getTime() - Date.parse(startedAt)) / 1000)) : 0,
-    message: report.message,
+    message,
   };
   const actions = progress.actions.with(report.index, action);
   const isLast = report.index === actions.length - 1;
@@ -121,7 +125,7 @@ export function applyReport(progress: WorkflowProgress, report: ActionReport, no
     state,
     startedAt: progress.startedAt ?? at,
     finishedAt: isTerminal(state) ? at : null,
-    message: state === 'FAILED' || state === 'TIMEOUT' ? report.message : '',
+    message: state === 'FAILED' || state === 'TIMEOUT' ? message : '',
   };
 }
 

@@ -50,14 +50,14 @@ describe('kindling certificate verify', () => {
   it('finds certificates in the log of a node, in a result and alone', async () => {
     const log = [line({}), line({ certificate: JSON.stringify(signed) }), 'no JSON'].join('\n');
     expect(await verify(log, publicKey)).toMatch(/^genuine {2}S1 .*NIST 800-88 clear, all 1 samples gone/);
-    await verify(JSON.stringify({ data: { certificates: [signed, signed] } }, null, 2));
-    await verify(JSON.stringify(signed));
+    await verify(JSON.stringify({ data: { certificates: [signed, signed] } }, null, 2), publicKey);
+    await verify(JSON.stringify(signed), publicKey);
     expect(printed).toHaveLength(4);
   });
 
   it('does not believe one that was changed, and says which', async () => {
     await expect(
-      verify(`${line({ certificate: JSON.stringify(changed) })}\n${line({ a: signed })}`),
+      verify(`${line({ certificate: JSON.stringify(changed) })}\n${line({ a: signed })}`, publicKey),
     ).rejects.toMatchObject({
       code: 'KND_CERTIFICATE_INVALID',
       exitCode: 4,
@@ -69,6 +69,12 @@ describe('kindling certificate verify', () => {
     const other = generateKeyPairSync('ed25519').publicKey;
     await expect(verify(JSON.stringify(signed), other)).rejects.toThrow(/1 of 1/);
     expect(printed[0]).toContain('signed by another key');
+  });
+
+  it('S-21: one that a throw-away key has signed proves nothing, however right its signature is', async () => {
+    await expect(verify(JSON.stringify(signed))).rejects.toMatchObject({ exitCode: 4 });
+    expect(printed).toEqual([expect.stringMatching(/^SELF-SIGNED, UNPROVEN {2}S1/)]);
+    expect(printed.join()).not.toMatch(/genuine|NIST|gone/);
   });
 
   it('a file without any is no success', async () => {

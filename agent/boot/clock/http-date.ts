@@ -3,7 +3,8 @@ import type { ProxySettings } from '../../../net/proxy.ts';
 
 /**
  * The time in the Date header of a server, in milliseconds since 1970. The certificate is not checked, because that needs
- * the right time; the worst a liar can do is make later, checked connections fail. Only the header is read.
+ * the right time; a liar can make later, checked connections fail, or a certificate good again
+ * that ended after this Micro-OS was built (docs/explanation/what-we-believe.md). Only the header is read.
  */
 export async function askHttpDate(
   url: string,

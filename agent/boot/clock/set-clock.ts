@@ -28,6 +28,8 @@ export function systemClock(run: Run): Pick<ClockContext, 'now' | 'set'> {
 
 /** Below this a clock is as good as right: certificates and tokens are not that exact. */
 const TOLERANCE_MS = 2000;
+/** No Micro-OS is in use for longer than this: who says a later time lies. */
+const LATEST_MS = 10 * 365 * 86_400_000;
 /** From here on a person should know. */
 const WRONG_MS = 60_000;
 
@@ -55,7 +57,7 @@ export interface TimeSources {
   ask?: { ntp: typeof askTime; http: typeof askHttpDate };
 }
 
-/** With a network: the first time server that answers, else the orchestrator's Date. Never below the build time. */
+/** With a network: the first time server that answers, else the orchestrator's Date. Never below the build time, nor ten years after. */
 export async function setClockFromNetwork(
   context: ClockContext,
   sources: TimeSources,
@@ -92,16 +94,17 @@ async function askAll(
   { ntpServers, url, proxies, ask = { ntp: askTime, http: askHttpDate } }: TimeSources,
   floor: number,
 ): Promise<{ time: number; source: string } | undefined> {
-  const notBelowFloor = (source: string) => (time: number) => {
+  const plausible = (source: string) => (time: number) => {
     if (time < floor) throw new Error(`${source} is behind the build time`);
+    if (time > floor + LATEST_MS) throw new Error(`${source} is far ahead of the build time`);
     return { time, source };
   };
-  const byNtp = ntpServers.map((server) => ask.ntp(server, 3000).then(notBelowFloor(`NTP server ${server}`)));
+  const byNtp = ntpServers.map((server) => ask.ntp(server, 3000).then(plausible(`NTP server ${server}`)));
   const fromNtp = await Promise.any(byNtp).catch(() => undefined);
   if (fromNtp || !url) return fromNtp;
   return ask
     .http(url, 5000, proxies)
-    .then(notBelowFloor(`HTTP date of ${new URL(url).host}`))
+    .then(plausible(`HTTP date of ${new URL(url).host}`))
     .catch(() => undefined);
 }
 

@@ -35,7 +35,9 @@ describe('where the workflow server is', () => {
       port: 42113,
       tls: 'verified',
     });
-    expect(decide('grpc_authority=a:1 tinkerbell_insecure_tls=true').endpoint.tls).toBe('unverified');
+    const unverified = decide('grpc_authority=a:1 tinkerbell_insecure_tls=true');
+    expect(unverified.endpoint.tls).toBe('unverified');
+    expect(unverified.sendsToken, 'S-23: nobody knows who would get it').toBe(false);
   });
 
   it('Kindling: one address is enough', () => {
