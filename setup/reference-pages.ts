@@ -5,13 +5,15 @@ import { markdownTable } from '../formats/markdown-table.ts';
 import { httpApiPage } from '../orchestrator-stub/http/api/reference-page.ts';
 import { ERROR_CODES } from '../protocol/error-codes.ts';
 import { layoutPage } from './folders.ts';
+import { whatWeBelievePage } from './what-we-believe.ts';
 
-/** Pages of docs/reference that are made from tables in the code; `node setup/reference-pages.ts` writes them anew. */
+/** Pages, mostly of docs/reference, that are made from tables in the code; `node setup/reference-pages.ts` writes them anew. */
 export const REFERENCE_PAGES: Record<string, () => string> = {
   'errors.md': errorsPage,
   'agent-config.md': agentConfigPage,
   'http-api.md': httpApiPage,
   'layout.md': layoutPage,
+  '../explanation/what-we-believe.md': whatWeBelievePage,
 };
 
 const EXIT_CLASSES = {

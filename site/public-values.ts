@@ -1,12 +1,16 @@
 import { KindlingError } from '../protocol/error.ts';
-import type { BootFilesRequest } from './boot-files.ts';
 
 const LOGIN = /\/\/[^/@\s]+@|^[^/@\s:]+:[^/@\s]+@/;
 
+/** What an operator may put into boot files. */
+export interface PublicValues {
+  proxies?: { http?: string; https?: string; no?: string } | undefined;
+  environment?: Record<string, string> | undefined;
+  additionalKernelArgs?: string[] | undefined;
+}
+
 /** Boot files are served to everybody, most of them in clear: a password in them is none. Throws KND_USAGE. */
-export function refuseSecrets(
-  request: Pick<BootFilesRequest, 'proxies' | 'environment' | 'additionalKernelArgs'>,
-): void {
+export function refuseSecrets(request: PublicValues): void {
   const given = [
     ...Object.entries(request.proxies ?? {}).map(([name, value]) => [`the ${name} proxy`, value] as const),
     ...(request.additionalKernelArgs ?? []).map((value) => [value.split('=')[0] ?? '', value] as const),
