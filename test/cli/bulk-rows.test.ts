@@ -38,7 +38,7 @@ test('an exported error file can be imported again: its last column is not looke
 });
 
 test.each([
-  ['ABC,', 'Invalid Serial number'],
+  ['ABC#1,', 'Invalid Serial number'],
   [",12'; DROP TABLE hosts;--", 'Invalid UUID'],
   [',', 'One of Serial number, UUID or MAC required'],
   ['ABC12345,,,,maybe', 'Secure must be true or false'],

@@ -136,7 +136,7 @@ describe('the commands, against a server that was started by one', () => {
   test('node import: all or nothing, then again without harm', async () => {
     const file = join(folder, 'nodes.csv');
     const header = 'Serial,UUID,OSProfile,Site,Secure,RemoteUser,Metadata,Error - do not fill\n';
-    await writeFile(file, `${header}CSV10001,,edge\nCSV1,,nope\n`);
+    await writeFile(file, `${header}CSV10001,,edge\nCSV#1,,nope\n`);
     const refused = await kindling('node', 'import', file);
     expect(refused).toMatchObject({
       code: 2,
