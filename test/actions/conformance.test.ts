@@ -75,7 +75,7 @@ const TESTS: Record<string, { killed: Evidence; again: Evidence }> = {
   },
   fde_dmv: {
     killed: [ENCRYPTION, 'is killed while it makes volumes, and then hit by a power cut'],
-    again: ['ubuntu/encryption.qemu.test.ts', 'after it goes on with the same keys'],
+    again: ['ubuntu/encryption.qemu.test.ts', 'goes on after it with the same key'],
   },
   emt_partition: {
     killed: [TEMPLATES, 'killed in the middle, adds swap and a second root, and once more changes nothing'],
