@@ -39,6 +39,10 @@ const HTTP: Record<string, Entrance> = {
   },
   'DELETE /api/v1/neighbours/{key}': { changes: 'takes that back', limits: KEY },
   'GET /healthz': { changes: NOTHING, limits: CONNECTIONS },
+  'GET /certificate-refused': {
+    changes: 'names the caller’s address and a reason below “kindling node list” for two minutes',
+    limits: '200 addresses in memory; a reason is 64 capitals, digits and underscores',
+  },
   'GET /site-ca.crt': { changes: NOTHING, limits: CONNECTIONS },
   'GET /api/v1/openapi.json': { changes: NOTHING, limits: CONNECTIONS },
   'POST /realms/master/protocol/openid-connect/token': {

@@ -23,6 +23,7 @@ import { openTokenSigner } from './credentials/token-signer.ts';
 import { EventBus, type NetbootEvent } from './events/bus.ts';
 import { createGrpcServer } from './grpc/server.ts';
 import { createFileServer, createSiteHttpServer, type SiteServerParts } from './http/site-server.ts';
+import { CertificateRefusals } from './nodes/certificate-refusals.ts';
 import { HostTable } from './nodes/host-table.ts';
 import { Neighbors } from './nodes/neighbors.ts';
 import { Nodes } from './nodes/nodes.ts';
@@ -241,7 +242,13 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     onDefect: onFailure,
     state: database.health,
   });
+  const refusals = new CertificateRefusals(now);
   const httpParts: SiteServerParts = {
+    refusals,
+    onRefusal: (address, reason) => {
+      if (refusals.note(address, reason))
+        log.warn({ address, reason }, 'a machine reached this server and refuses its certificate');
+    },
     nodes,
     hosts,
     logs,

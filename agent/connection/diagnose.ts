@@ -3,6 +3,7 @@ import http from 'node:http';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { proxyFor } from '../../net/proxy.ts';
+import { certificateRefusedPath } from '../../protocol/certificate-refusal.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { describeCertificateError, type SeenCertificate } from './certificate-error.ts';
 import { authorityOf, type Endpoint, urlOf } from './endpoint.ts';
@@ -113,7 +114,7 @@ async function checkTls(network: Network, endpoint: Endpoint, socket: Socket): P
   }
   const code =
     typeof reason === 'string' ? reason : ((reason as NodeJS.ErrnoException).code ?? reason.message);
-  const serverTime = await readServerTime(tlsSocket, endpoint, RUNG_TIMEOUT_MS);
+  const serverTime = await readServerTime(tlsSocket, endpoint, certificateRefusedPath(code), RUNG_TIMEOUT_MS);
   tlsSocket.destroy();
   throw describeCertificateError(endpoint.host, certificate, code, { now: Date.now(), serverTime });
 }

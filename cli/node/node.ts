@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { z } from 'zod';
 import type { LogLineSchema, NodeView } from '../../orchestrator-stub/http/api/node-schemas.ts';
 import type { StoredKeySchema } from '../../orchestrator-stub/http/api/recovery-key-routes.ts';
+import type { CertificateRefusal } from '../../orchestrator-stub/nodes/certificate-refusals.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { type ConnectionOptions, ServerConnection, withConnection } from '../server-connection.ts';
 import { formatTable } from '../table.ts';
@@ -103,11 +104,26 @@ export function defineNode(command: Command): void {
 }
 
 async function list(options: ConnectionOptions): Promise<void> {
-  const { nodes } = await new ServerConnection(options).call<{ nodes: NodeView[] }>('GET', '/api/v1/nodes');
+  const connection = new ServerConnection(options);
+  const { nodes } = await connection.call<{ nodes: NodeView[] }>('GET', '/api/v1/nodes');
   if (options.output === 'json') console.log(JSON.stringify(nodes, null, 2));
   else if (nodes.length === 0)
     console.log('no nodes yet; register one with «kindling node register», or boot one');
   else console.log(formatTable(nodes, NODE_COLUMNS));
+  if (options.output === 'table') await tellRefusals(connection);
+}
+
+/** Machines that do not come in because they do not trust this server: nothing else is known of them. */
+async function tellRefusals(connection: ServerConnection): Promise<void> {
+  const { refusals } = await connection.call<{ refusals: CertificateRefusal[] }>(
+    'GET',
+    '/api/v1/certificate-refusals',
+  );
+  for (const { address, reason } of refusals) {
+    console.log(
+      `${address} refuses this server’s certificate (${reason}): give it the site’s CA, with the config archive that “kindling serve --pxe” makes`,
+    );
+  }
 }
 
 async function show(node: string, options: ConnectionOptions): Promise<void> {

@@ -1,5 +1,7 @@
+import { plainAddress } from '../../net/address-group.ts';
 import { sendJson } from '../../net/server/http-server.ts';
 import type { ApiRoute, RawRoute } from '../../net/server/route.ts';
+import { CERTIFICATE_REFUSED_PATH, shownReason } from '../../protocol/certificate-refusal.ts';
 import type { StateHealth } from '../store/state-health.ts';
 import { openApiDocument } from './openapi.ts';
 
@@ -9,6 +11,7 @@ export function plainRoutes(
   ca: () => string,
   version: string,
   state: StateHealth,
+  onRefusal: (address: string, reason: string) => void,
 ): RawRoute[] {
   const document = openApiDocument(api, version);
   return [
@@ -20,6 +23,15 @@ export function plainRoutes(
         const failure = state.check();
         if (failure) throw failure;
         sendJson(response, 200, { status: 'ok', version });
+      },
+    },
+    {
+      method: 'GET',
+      path: CERTIFICATE_REFUSED_PATH,
+      access: 'anyone',
+      answer: ({ request, response, query }) => {
+        onRefusal(plainAddress(request.socket.remoteAddress), shownReason(query.get('reason')));
+        sendJson(response, 204, undefined);
       },
     },
     {

@@ -30,6 +30,7 @@ export type SiteServerParts = ApiParts &
     isLocalTrusted: boolean;
     operatorAccess: AccessControl;
     onFailure: (thrown: unknown, request: IncomingMessage) => void;
+    onRefusal: (address: string, reason: string) => void;
   };
 
 export function createSiteHttpServer(parts: SiteServerParts): Server {
@@ -51,7 +52,7 @@ export function siteRoutes(parts: SiteServerParts): { api: ApiRoute[]; raw: RawR
     ((authorization: string | undefined) =>
       authorization ? access.identify(authorization) : Promise.resolve(undefined));
   const raw = [
-    ...plainRoutes(api, parts.ca, parts.version, parts.state),
+    ...plainRoutes(api, parts.ca, parts.version, parts.state, parts.onRefusal),
     ...keycloakRoutes(parts),
     eventRoute(bus),
     logIntakeRoute({ hosts, logs, bus, caller, now }),

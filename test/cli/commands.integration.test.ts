@@ -1,8 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import { execa, type Subprocess } from 'execa';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findBrokenRung } from '../../agent/connection/diagnose.ts';
 
 const MAIN = new URL('../../cli/main.ts', import.meta.url).pathname;
 const UUID = '6f8a3c1e-0d2b-4a77-9c55-d1e0f2a3b4c5';
@@ -75,6 +77,16 @@ describe('the commands, against a server that was started by one', () => {
     const { code, out } = await kindling('node', 'list');
     expect(code).toBe(0);
     expect(out).toContain('kindling node register');
+  });
+
+  test('a machine that refuses the certificate is in the list, with the reason', async () => {
+    const url = new URL((await readFile(join(folder, 'server-url'), 'utf8')).trim());
+    const strangersTrust = { trust: createSecureContext({ ca: [] }), proxies: {} };
+    const door = { host: '127.0.0.1', port: Number(url.port), tls: 'verified' } as const;
+    expect(await findBrokenRung(strangersTrust, door)).toMatchObject({ code: 'KND_CONNECT_TLS_UNTRUSTED' });
+    expect((await kindling('node', 'list')).out).toMatch(
+      /^127\.0\.0\.1 refuses this server’s certificate \(\w+\): give it the site’s CA/m,
+    );
   });
 
   test('profile: add, default, list, show, delete', async () => {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type ApiRoute, apiRoute } from '../../../net/server/route.ts';
+import type { CertificateRefusals } from '../../nodes/certificate-refusals.ts';
 import { DiscoverySchema } from '../../nodes/discovery.ts';
 import type { Host } from '../../nodes/host.ts';
 import type { HostTable } from '../../nodes/host-table.ts';
@@ -18,6 +19,7 @@ export interface NodeRouteParts {
   provisioning: Provisioning;
   revocation: Revocation;
   workflows: Workflows;
+  refusals: CertificateRefusals;
 }
 
 /** The inventory of a server with a hundred disks has some 100 kB. Anybody may send one, ten thousand are kept. */
@@ -32,6 +34,7 @@ export function nodeRoutes({
   provisioning,
   workflows,
   revocation,
+  refusals,
 }: NodeRouteParts): ApiRoute[] {
   const view = (host: Host) => nodeView(host, hosts.instance(host.id), workflows.latestOf(host.id));
   const viewInFull = (host: Host) => ({
@@ -51,6 +54,18 @@ export function nodeRoutes({
       bodyLimit: DISCOVERY_LIMIT_BYTES,
       answer: z.object({ nodeId: z.string() }),
       handle: ({ body, client }) => ({ nodeId: nodes.discover(body, client).id }),
+    }),
+    apiRoute({
+      method: 'GET',
+      path: '/api/v1/certificate-refusals',
+      access: 'operator',
+      tag,
+      operationId: 'listCertificateRefusals',
+      summary: 'Who reached this server in the last two minutes and refused its certificate',
+      answer: z.object({
+        refusals: z.array(z.object({ address: z.string(), reason: z.string(), lastAt: z.string() })),
+      }),
+      handle: () => ({ refusals: refusals.list() }),
     }),
     apiRoute({
       method: 'GET',
