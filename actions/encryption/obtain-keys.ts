@@ -23,7 +23,7 @@ export async function obtainKeys(
   disk: Disk,
   reserved: { startBytes: number; sizeBytes: number } | undefined,
   variables: EncryptVariables,
-  context: ActionContext,
+  context: Pick<ActionContext, 'run' | 'signal' | 'log' | 'resources'>,
 ): Promise<{ keys: DiskKeys; keyFiles: VolumeKeys }> {
   const pcrs = variables.FDE_PCRS;
   const keys = reserved ? await keysOfEarlierRun(disk, reserved, pcrs, context) : newDiskKeys();
@@ -37,7 +37,7 @@ async function keysOfEarlierRun(
   disk: Disk,
   reserved: { startBytes: number; sizeBytes: number },
   pcrs: string,
-  context: ActionContext,
+  context: Pick<ActionContext, 'run'>,
 ): Promise<DiskKeys> {
   await using device = await BlockDevice.open(disk.path);
   const journal = await readJournal(device, reserved);
