@@ -3,6 +3,7 @@ import { generateCode } from './generate.ts';
 import { installDebianPackages } from './install-debian-packages.ts';
 import { besideBusyProcesses, longTestEnvironment, seededTestFiles, usualProjects } from './long-tests.ts';
 import { becomeProgram, runProgram } from './run-program.ts';
+import { testMachines } from './test-machines/test-machines.ts';
 import { pathsBeforeUpdate } from './vitest-arguments.ts';
 
 interface NpmCommand {
@@ -28,6 +29,7 @@ const COMMANDS: Record<string, NpmCommand> = {
       ),
   },
   'test:long': { ...onTheWholeMachine, start: longTests },
+  'test:machines': { ...onTheWholeMachine, start: testMachines },
   bench: { ...onTheWholeMachine, start: (args) => becomeNode(['bench/main.ts', ...args]) },
   qemu: { ...onTheWholeMachine, start: (args) => becomeNode(['lab/qemu/cli.ts', ...args]) },
   example: {
