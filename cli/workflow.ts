@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import type { WorkflowSchema } from '../orchestrator-stub/http/api/workflow-schemas.ts';
 import type { Template } from '../orchestrator-stub/workflow/built-in.ts';
 import { KindlingError } from '../protocol/error.ts';
+import { silenceOf } from './node/silence.ts';
 import { type ConnectionOptions, ServerConnection, withConnection } from './server-connection.ts';
 import { formatFields, formatTable } from './table.ts';
 
@@ -171,9 +172,15 @@ function print(workflow: Workflow, options: ConnectionOptions): void {
     ['ACTION', ({ name }) => name],
     ['STATE', ({ state, attempt }) => (attempt > 1 ? `${state} (attempt ${attempt})` : state)],
     ['SECONDS', ({ seconds, state }) => (state === 'PENDING' || state === 'RUNNING' ? null : seconds)],
-    ['MESSAGE', ({ message }) => message],
+    ['MESSAGE', messageOf],
   ]);
   console.log(`${fields}\n\n${actions}`);
+}
+
+function messageOf({ message, state, heardAt }: Workflow['actions'][number]): string {
+  const silence =
+    state === 'RUNNING' && heardAt !== undefined ? silenceOf(Date.parse(heardAt), Date.now()) : '';
+  return [message, silence].filter(Boolean).join(' · ');
 }
 
 function stateOf({ state, isPaused }: Workflow): string {

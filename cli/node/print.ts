@@ -3,6 +3,7 @@ import type { LogLineSchema, NodeView } from '../../orchestrator-stub/http/api/n
 import type { Inventory } from '../../protocol/inventory.ts';
 import { formatBytes } from '../../system/format-bytes.ts';
 import { type Column, formatFields, formatTable, printable } from '../table.ts';
+import { silenceOf } from './silence.ts';
 
 export const NODE_COLUMNS: Column<NodeView>[] = [
   ['ID', ({ id }) => id],
@@ -10,8 +11,15 @@ export const NODE_COLUMNS: Column<NodeView>[] = [
   ['SERIAL', ({ serial }) => serial],
   ['MAC', ({ mac }) => mac],
   ['PROFILE', ({ profile }) => profile],
-  ['STATUS', ({ status }) => status],
+  ['STATUS', (node) => [node.status, runningLine(node)].filter(Boolean).join(' · ')],
 ];
+
+/** How far the action of a node is (percent, rate, time left, as the node says), and whether it has gone silent. */
+export function runningLine({ workflow }: NodeView, now = Date.now()): string | undefined {
+  if (workflow?.state !== 'RUNNING') return undefined;
+  const silence = workflow.heardAt === null ? undefined : silenceOf(Date.parse(workflow.heardAt), now);
+  return [workflow.message, silence].filter(Boolean).join(' · ') || undefined;
+}
 
 /** One node for a person: who it is, how it is, what is in it. */
 export function formatNode(node: NodeView): string {
@@ -38,7 +46,7 @@ export function formatNode(node: NodeView): string {
         ? `${workflow.id}: ${workflow.state}, ${workflow.index + 1}/${workflow.total} ${workflow.action}`
         : null,
     ],
-    ['message', workflow?.message],
+    ['message', runningLine(node) ?? workflow?.message],
     ['first boot', node.firstBootAt],
     ['site', node.site],
     [

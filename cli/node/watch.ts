@@ -3,6 +3,7 @@ import type { NodeView } from '../../orchestrator-stub/http/api/node-schemas.ts'
 import { KindlingError, toErrorReport } from '../../protocol/error.ts';
 import { type ConnectionOptions, ServerConnection } from '../server-connection.ts';
 import { printable } from '../table.ts';
+import { SilenceWatch } from './silence.ts';
 
 interface WatchOptions extends ConnectionOptions {
   until?: string;
@@ -31,8 +32,11 @@ export async function watchNodes(node: string | undefined, options: WatchOptions
       console.error(`${toErrorReport(reason).message}; asking again in ${seconds} s`);
     },
   });
+  const silences = new SilenceWatch();
+  using _telling = tellSilences(silences, options.output);
   for await (const { data } of events) {
     const event = data as StubEvent & { at: string };
+    if (event.type === 'workflow') silences.heard(event.nodeId, event.state === 'RUNNING', Date.now());
     console.log(options.output === 'json' ? JSON.stringify(event) : printable(describe(event)));
     if (event.type !== 'node' || event.nodeId !== id) continue;
     take(event.status);
@@ -45,6 +49,15 @@ export async function watchNodes(node: string | undefined, options: WatchOptions
   throw new KindlingError('KND_TIMEOUT', `after ${timeout} s ${now} "${until}"`, {
     hint: 'What counts is how the status begins, as "kindling node list" shows it: Running, say.',
   });
+}
+
+const LOOK_EVERY_MS = 5000;
+
+function tellSilences(silences: SilenceWatch, output: ConnectionOptions['output']): Disposable {
+  const timer = setInterval(() => {
+    if (output === 'table') for (const line of silences.due(Date.now())) console.log(line);
+  }, LOOK_EVERY_MS);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
 function deadlineIn(seconds: string): AbortSignal {

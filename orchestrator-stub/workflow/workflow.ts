@@ -54,6 +54,8 @@ export interface ActionProgress {
   stoppedAt: string | null;
   seconds: number;
   message: string;
+  /** When the agent last said anything about it. */
+  heardAt?: string;
   /** Hash of the plan an operator has approved for this attempt. */
   consent?: string;
 }
@@ -115,6 +117,7 @@ export function applyReport(progress: WorkflowProgress, report: ActionReport, no
     stoppedAt: isOver ? at : null,
     seconds: isOver ? Math.max(0, Math.round((now.getTime() - Date.parse(startedAt)) / 1000)) : 0,
     message,
+    heardAt: at,
   };
   const actions = progress.actions.with(report.index, action);
   const isLast = report.index === actions.length - 1;

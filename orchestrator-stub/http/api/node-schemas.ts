@@ -90,6 +90,7 @@ export const NodeSchema = z
         index: z.number(),
         total: z.number(),
         message: z.string(),
+        heardAt: z.string().nullable().describe('When the node last said anything about the action'),
       })
       .nullable(),
     mayEnroll: z.boolean(),

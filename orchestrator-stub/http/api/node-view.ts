@@ -48,5 +48,6 @@ function workflowLine({ definition, progress }: StoredWorkflow): NonNullable<Nod
     index,
     total: definition.actions.length,
     message: progress.message || (progress.actions[index]?.message ?? ''),
+    heardAt: progress.actions[index]?.heardAt ?? null,
   };
 }

@@ -15,6 +15,7 @@ const ActionSchema = z
     stoppedAt: z.string().nullable(),
     seconds: z.number(),
     message: z.string(),
+    heardAt: z.string().optional().describe('When the node last said anything about it'),
     consent: z.string().optional().describe('Hash of the plan that was approved for this attempt'),
   })
   .meta({ id: 'WorkflowAction' });
