@@ -1,6 +1,5 @@
 import { openingStages, type Piece, shuttingStages } from '../../formats/partition-table/doors.ts';
 import { moveBackupGpt } from '../../formats/partition-table/gpt-backup.ts';
-import { HEAD_BYTES } from './stream/block-output.ts';
 import {
   ALIGNMENT,
   syncTarget,
@@ -10,24 +9,7 @@ import {
   writeSectors,
   writeZeros,
 } from './target/target.ts';
-
-/** What the disk does not get before everything is verified. */
-export interface Withheld {
-  /** The first MiB of the image, or all of a shorter one. */
-  head: Buffer;
-  /** What the image has from `tailAt` on. */
-  tail: Buffer;
-  tailAt: number;
-}
-
-/** From here on the image is withheld: the disk's last sector, where a backup table makes it boot. */
-export function withholdFrom(
-  { sectorSize: imageSectorSize = 0 }: { sectorSize?: number | undefined },
-  target: Target,
-): number {
-  const sectorSize = Math.max(target.sectorSize, imageSectorSize);
-  return Math.max(0, (Math.floor(target.size / sectorSize) - 1) * sectorSize);
-}
+import { HEAD_BYTES, type WithheldParts } from './target/withheld.ts';
 
 /**
  * From here on nothing on this disk boots: first the sectors by which a system is found go, LBA 0 before the others, while all that
@@ -49,7 +31,11 @@ export function makeUnbootable(target: Target, keepUntil = 0): void {
  * Everything is verified: now the disk gets what was withheld, the sectors by which it is found last. Each of them is written when all
  * that it leads to is on the medium, so whoever finds a system finds the whole of it. Answers whether the backup table moved.
  */
-export function makeBootable(target: Target, { head, tail, tailAt }: Withheld, moveBackup: boolean): boolean {
+export function makeBootable(
+  target: Target,
+  { head, tail, tailAt }: WithheldParts,
+  moveBackup: boolean,
+): boolean {
   const moved = moveBackup ? moveBackupGpt(head, target.size, target.sectorSize) : undefined;
   // what comes later wins: a table that moves takes the place of what the image has there
   const pieces: Piece[] = [

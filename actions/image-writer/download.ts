@@ -20,15 +20,14 @@ export interface DownloadOptions {
   log: (level: 'debug' | 'info' | 'warn', message: string, fields?: Record<string, unknown>) => void;
   /** Takes bytes in order and answers how many; after fewer than given, it calls `resume` when it can take more. */
   onBytes: (bytes: Buffer) => number;
-  /** Called once, with the first answer, before any byte. */
-  onStart?: (facts: DownloadFacts) => void;
 }
 
+/** What the first answer says, before any byte. */
 export interface DownloadFacts {
   source: string;
-  length: number | undefined;
-  contentEncoding: string | undefined;
-  contentType: string | undefined;
+  length?: number | undefined;
+  contentEncoding?: string | undefined;
+  contentType?: string | undefined;
   /** Whether the server can continue in the middle. */
   hasRanges: boolean;
 }
@@ -60,11 +59,13 @@ export class Download {
   isEndDefinite = false;
   #waiting: { why: string; since: number } | undefined;
   source: string;
+  facts: DownloadFacts;
 
   constructor(options: DownloadOptions) {
     this.#options = options;
     this.#hashes = new Map(options.hashes.map((name) => [name, nodeCrypto().createHash(name)]));
     this.source = options.sources[0] ?? '';
+    this.facts = { source: this.source, hasRanges: false };
     this.#window = this.#openWindow();
   }
 
@@ -219,7 +220,7 @@ export class Download {
       if (!hasRanges && !this.#hashes.has('sha256'))
         this.#hashes.set('sha256', nodeCrypto().createHash('sha256'));
       const { 'content-encoding': contentEncoding, 'content-type': contentType } = headers;
-      this.#options.onStart?.({ source, length: this.#length, contentEncoding, contentType, hasRanges });
+      this.facts = { source, length: this.#length, contentEncoding, contentType, hasRanges };
     }
     if (isPartial || this.#offset === 0) return (bytes) => this.#take(bytes);
     this.#options.log(

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { KindlingError } from '../../protocol/error.ts';
 import { sha256 as hash, nodeCrypto } from '../../system/crypto.ts';
-import type { Withheld } from './bootable.ts';
 import type { BlockHash } from './stream/block-output.ts';
 import { alignedMemory } from './target/aligned-memory.ts';
 import { ALIGNMENT, readRange, type Target, tryReadRange } from './target/target.ts';
+import type { Withheld } from './target/withheld.ts';
 
 const READ_BYTES = 4 * 1024 * 1024;
 
@@ -18,7 +18,7 @@ export async function readBack(
   const buffer = alignedMemory(READ_BYTES);
   for (const [index, { position, length, sha256 }] of blocks.entries()) {
     const found = tryReadRange(target, buffer, position, alignedLength(target, position, length));
-    const bytes = withWithheld(found.subarray(0, length), position, withheld);
+    const bytes = withheld.overlay(found.subarray(0, length), position);
     if (!hash(bytes).equals(sha256)) {
       throw new KindlingError(
         'KND_DISK_READBACK',
@@ -37,7 +37,7 @@ export async function hashFromDisk(target: Target, rawLength: number, withheld: 
   for (let position = 0; position < rawLength; position += READ_BYTES) {
     const length = Math.min(READ_BYTES, rawLength - position);
     const found = readRange(target, buffer, position, alignedLength(target, position, length));
-    digest.update(withWithheld(found.subarray(0, length), position, withheld));
+    digest.update(withheld.overlay(found.subarray(0, length), position));
     await nextTurn();
   }
   return digest.digest('hex');
@@ -45,12 +45,3 @@ export async function hashFromDisk(target: Target, rawLength: number, withheld: 
 
 const alignedLength = (target: Target, position: number, length: number) =>
   Math.min(Math.ceil(length / ALIGNMENT) * ALIGNMENT, target.size - position);
-
-/** What is withheld is not on the disk yet. */
-function withWithheld(bytes: Buffer, position: number, { head, tail, tailAt }: Withheld): Buffer {
-  if (position < head.length) head.copy(bytes, 0, position);
-  if (tail.length > 0 && position + bytes.length > tailAt) {
-    tail.copy(bytes, Math.max(0, tailAt - position), Math.max(0, position - tailAt));
-  }
-  return bytes;
-}

@@ -1,9 +1,10 @@
 import type { ImageManifest } from '../../formats/image-manifest.ts';
 import { KindlingError, toKindlingError } from '../../protocol/error.ts';
-import { ChunkedImageWrite } from './chunks/chunked-image.ts';
+import { ChunkedImage } from './chunks/chunked-image.ts';
 import { loadManifest } from './chunks/load-manifest.ts';
+import { ImageWrite } from './image-write.ts';
 import type { WriteImage, WriteImageContext, WriteImageRequest, WriteImageResult } from './interface.ts';
-import { PlainImageWrite } from './plain-image.ts';
+import { PlainImage } from './plain-image.ts';
 import { rereadPartitionTable } from './target/reread-table.ts';
 import { openTarget, type Target } from './target/target.ts';
 
@@ -25,7 +26,7 @@ export const writeImage: WriteImage = async (given, context = {}) => {
     const manifest = await loadManifest(request, context);
     result = manifest
       ? await writeByChunks(request, context, target, manifest)
-      : await new PlainImageWrite(request, context, target).run();
+      : await writePlain(request, context, target);
   } catch (thrown) {
     await reread().catch(() => {}); // the first failure is the one to tell
     throw thrown;
@@ -50,7 +51,8 @@ async function writeByChunks(
   target: Target,
   manifest: ImageManifest,
 ): Promise<WriteImageResult> {
-  const write = new ChunkedImageWrite(request, context, target, manifest);
+  const image = new ChunkedImage(request, context, target, manifest);
+  const write = new ImageWrite(request, context, target, image);
   try {
     return await write.run();
   } catch (thrown) {
@@ -61,5 +63,13 @@ async function writeByChunks(
   context.log?.('warn', 'the server does not answer Range requests: the image is written the plain way');
   const { signers: _, ...expected } = request.expected ?? {};
   const vouched = { length: manifest.blobSize, sha256: manifest.blobSha256, rawLength: manifest.size };
-  return new PlainImageWrite({ ...request, expected: { ...expected, ...vouched } }, context, target).run();
+  return writePlain({ ...request, expected: { ...expected, ...vouched } }, context, target);
+}
+
+function writePlain(
+  request: WriteImageRequest,
+  context: WriteImageContext,
+  target: Target,
+): Promise<WriteImageResult> {
+  return new ImageWrite(request, context, target, new PlainImage(request, context, target)).run();
 }

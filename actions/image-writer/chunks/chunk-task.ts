@@ -2,6 +2,7 @@ import type { RetryPolicy } from '../../../net/retry-window.ts';
 import type { ErrorReport } from '../../../protocol/error.ts';
 import type { Transport } from '../interface.ts';
 import type { Target } from '../target/target.ts';
+import type { WithheldMemory } from '../target/withheld.ts';
 import type { ChunkTableMemory } from './chunk-table.ts';
 import type { NeighborSettings } from './neighbors/neighbor-source.ts';
 
@@ -23,8 +24,8 @@ export interface ChunkTask {
   cursor: SharedArrayBuffer;
   /** One block of float64 cells per worker. */
   figures: SharedArrayBuffer;
-  /** Bytes from here on are withheld (the backup table's header). */
-  withholdFrom: number;
+  /** What is withheld; before that is known, nothing is written. */
+  withheld?: WithheldMemory;
   neighbors?: NeighborSettings;
   /** check: only compare what is there, and mark what is to be fetched. */
   phase: 'check' | 'write';
@@ -44,7 +45,6 @@ export const CHUNK_FIGURES = [
 export type ChunkFigure = (typeof CHUNK_FIGURES)[number];
 
 export type ChunkWorkerMessage =
-  | { kind: 'tail'; bytes: Uint8Array }
   | { kind: 'log'; level: 'info' | 'warn'; message: string }
   /** A source failed, and is asked again or the next one is. */
   | { kind: 'retry'; message: string }

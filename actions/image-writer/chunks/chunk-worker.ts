@@ -4,15 +4,20 @@ import { RetryWindow } from '../../../net/retry-window.ts';
 import { KindlingError } from '../../../protocol/error.ts';
 import { isWorthAsking, nameDownloadError } from '../download.ts';
 import type { HttpConnection } from '../http/connection.ts';
-import { dataRuns } from '../stream/block-output.ts';
 import { alignedMemory } from '../target/aligned-memory.ts';
+import { dataRuns } from '../target/data-runs.ts';
+import { DiskOutput } from '../target/disk-output.ts';
 import { ALIGNMENT, type Target, tryReadRange } from '../target/target.ts';
-import { ChunkOutput } from './chunk-output.ts';
+import { Withheld } from '../target/withheld.ts';
 import { ChunkTable, STATE } from './chunk-table.ts';
 import { type ChunkFigure, type ChunkTask, type ChunkWorkerMessage, Figures } from './chunk-task.ts';
 import { fetchSpan } from './fetch-span.ts';
 import { NeighborSource } from './neighbors/neighbor-source.ts';
 import { createUnpack, hasHash, isWrongContent, wrongChunk } from './unpack-chunk.ts';
+
+/** With few of them a disk that hesitates for 20 ms holds up the cores; many workers with many would take too much memory. */
+const ALL_BLOCKS = 12;
+const LEAST_BLOCKS = 3;
 
 /** One of the threads (the main thread among them) that fetch, verify, unpack and write chunks, in any order, until the work list is empty. */
 export class ChunkWorker {
@@ -21,7 +26,7 @@ export class ChunkWorker {
   readonly #signal: AbortSignal | undefined;
   readonly #table: ChunkTable;
   readonly #target: Target;
-  readonly #output: ChunkOutput;
+  readonly #output: DiskOutput;
   readonly #unpack = createUnpack();
   readonly #figures: Figures;
   readonly #spans: Int32Array;
@@ -46,15 +51,15 @@ export class ChunkWorker {
     this.#spans = new Int32Array(task.spans);
     this.#cursor = new Int32Array(task.cursor);
     this.#frame = Buffer.allocUnsafeSlow(this.#table.longestFrame);
-    this.#output = new ChunkOutput({
+    this.#output = new DiskOutput({
       target: this.#target,
-      chunkSize: task.table.chunkSize,
-      workers: this.#figures.workers,
+      blockBytes: task.table.chunkSize,
+      blockCount: Math.max(LEAST_BLOCKS, Math.floor(ALL_BLOCKS / this.#figures.workers)),
       targetIsZero: task.targetIsZero,
-      withholdFrom: task.withholdFrom,
+      zeroRunBytes: 0,
       onWritten: (bytes) => this.#add('bytesWritten', bytes),
-      onTail: (bytes) => say({ kind: 'tail', bytes }),
     });
+    if (task.withheld) this.#output.open(new Withheld(task.withheld));
     if (task.neighbors) {
       this.#neighbors = new NeighborSource(task.neighbors, task.transport, this.#table, (message) =>
         say({ kind: 'log', level: 'warn', message }),
@@ -104,7 +109,7 @@ export class ChunkWorker {
     const start = this.#table.rawPosition(from);
     const last = to - 1;
     const end = this.#table.rawPosition(last) + this.#table.rawLength(last);
-    this.#output.writeZeroRun(start, end - start);
+    this.#output.writeZeros(start, end - start);
     for (let index = from; index < to; index += 1) this.#done(index);
   }
 
@@ -209,7 +214,7 @@ export class ChunkWorker {
   }
 
   #write(index: number, block: Buffer): void {
-    this.#output.writeChunk(block, this.#table.rawPosition(index), this.#table.rawLength(index), () =>
+    this.#output.write(block, this.#table.rawLength(index), this.#table.rawPosition(index), () =>
       this.#done(index),
     );
   }

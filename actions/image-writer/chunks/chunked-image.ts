@@ -2,13 +2,12 @@ import type { ImageManifest } from '../../../formats/image-manifest.ts';
 import { moveBackupGpt, restoreGpt } from '../../../formats/partition-table/gpt-backup.ts';
 import { redact } from '../../../net/redact.ts';
 import { KindlingError } from '../../../protocol/error.ts';
-import { makeBootable, makeUnbootable, withholdFrom } from '../bootable.ts';
-import { checkFits, checkHead } from '../check-head.ts';
-import type { Bottleneck, WriteImageContext, WriteImageRequest, WriteImageResult } from '../interface.ts';
-import { closingLine, findBottleneck, ProgressReporter, type ProgressSample } from '../progress.ts';
-import { GATE_BYTES, HEAD_BYTES } from '../stream/block-output.ts';
+import { checkFits } from '../check-head.ts';
+import type { DiskContent, ImageBody, ImageFigures } from '../image-write.ts';
+import type { Bottleneck, ImageFormat, WriteImageContext, WriteImageRequest } from '../interface.ts';
 import { alignedMemory } from '../target/aligned-memory.ts';
 import { type Target, tryReadRange, writeBuffered } from '../target/target.ts';
+import { GATE_BYTES, type Withheld } from '../target/withheld.ts';
 import { ChunkCrew, workerCount } from './chunk-crew.ts';
 import { ChunkTable, STATE } from './chunk-table.ts';
 import { type ChunkTask, type ChunkWorkerMessage, Figures } from './chunk-task.ts';
@@ -20,8 +19,14 @@ import { hasHash } from './unpack-chunk.ts';
 
 const SAMPLE_EVERY = 16;
 
-/** One write of one chunked image. The first chunk is this thread's own: it holds what makes the disk boot. */
-export class ChunkedImageWrite {
+interface PhaseOptions {
+  withheld?: Withheld;
+  neighborhood?: Neighborhood | undefined;
+  figures?: Figures;
+}
+
+/** An image of which a manifest names every chunk. The first one is this thread's own: it holds what makes the disk boot. */
+export class ChunkedImage implements ImageBody {
   readonly #request: WriteImageRequest;
   readonly #context: WriteImageContext;
   readonly #target: Target;
@@ -31,10 +36,11 @@ export class ChunkedImageWrite {
   readonly #startedAt = performance.now();
   /** Of the first phase, made before there is work for it. */
   #crew: ChunkCrew | undefined;
-  #phase: ProgressSample['phase'] = 'checking';
-  #withholdFrom = Number.MAX_SAFE_INTEGER;
-  #firstChunk: Buffer | undefined;
-  #tail = Buffer.alloc(0);
+  #neighborhood: Neighborhood | undefined;
+  #journal: ChunkJournal | undefined;
+  /** Of the journal that an interrupted write has left. */
+  #sequence = 0;
+  #firstChunk: Buffer = Buffer.alloc(0);
   #differed: number[] = [];
   #own = { fetched: 0, kept: 0, fromOrigin: 0 };
   /** Of the read-back, apart from what was fetched and written. */
@@ -56,73 +62,100 @@ export class ChunkedImageWrite {
     this.#table = ChunkTable.fromManifest(manifest);
   }
 
-  async run(): Promise<WriteImageResult> {
-    const progress = new ProgressReporter(this.#context.onProgress, () => this.#sample());
-    const neighborhood = await this.#neighborhood();
-    let journal: ChunkJournal | undefined;
+  async readHead(): Promise<{ head: Buffer; format: ImageFormat }> {
+    checkFits(this.#manifest.size, this.#target, this.source);
     this.#crew = this.#makeCrew();
-    try {
-      // 1 what is on the disk already?
-      checkFits(this.#manifest.size, this.#target, this.#source);
-      const sequence = await this.#checkDisk();
-      // 2 does the image fit this disk?
-      const first = await this.#loadFirstChunk();
-      const table = await checkHead(first.subarray(0, GATE_BYTES), 'zst', this.#target, this.#source);
-      this.#withholdFrom = withholdFrom(table ?? {}, this.#target);
-      if (this.#isIntact(first)) {
-        this.#phase = 'done';
-        progress.report();
-        return this.#summary(false);
-      }
-      // 3 from here on the disk does not boot
-      await this.#context.checkTarget?.();
-      this.#keepTail();
-      this.#phase = 'writing';
-      makeUnbootable(this.#target, this.#manifest.size);
-      // 4 fetch, verify, write, journal
-      if (fitsJournal(this.#table.count)) {
-        const { journalIntervalMs } = this.#request.chunks ?? {};
-        journal = new ChunkJournal(
-          this.#target,
-          this.#table,
-          this.#manifest.root,
-          sequence,
-          journalIntervalMs,
-        );
-        await journal.save();
-      }
-      const hasNeighbors = await neighborhood?.open();
-      await this.#writeChunks(first, hasNeighbors ? neighborhood : undefined);
-      await journal?.stop();
-      // 5 read back, if asked for
-      this.#phase = 'verifying';
-      await this.#readBack();
-      // 6 only now it may boot
-      this.#phase = 'syncing';
-      progress.report();
-      const gptMoved = makeBootable(
+    this.#sequence = await this.#checkDisk();
+    this.#firstChunk = await this.#loadFirstChunk();
+    return { head: this.#firstChunk.subarray(0, GATE_BYTES), format: 'zst' };
+  }
+
+  lookAtDisk(withheld: Withheld): DiskContent {
+    const isIntact = this.#isIntact();
+    if (!isIntact) this.#keepTail(withheld);
+    return { isIntact, keptUntil: this.#manifest.size };
+  }
+
+  async write(withheld: Withheld): Promise<number> {
+    if (fitsJournal(this.#table.count)) {
+      const { journalIntervalMs } = this.#request.chunks ?? {};
+      this.#journal = new ChunkJournal(
         this.#target,
-        { head: first.subarray(0, HEAD_BYTES), tail: this.#tail, tailAt: this.#withholdFrom },
-        this.#request.moveBackupGpt !== false,
+        this.#table,
+        this.#manifest.root,
+        this.#sequence,
+        journalIntervalMs,
       );
-      this.#phase = 'done';
-      progress.report();
-      await neighborhood?.linger(this.#context.signal);
-      return this.#summary(gptMoved);
-    } finally {
-      this.#crew?.dismiss();
-      progress.stop();
-      await journal?.stop();
-      await neighborhood?.close();
+      await this.#journal.save();
+    }
+    const hasNeighbors = await this.#joinNeighbors(withheld);
+    this.#writeFirstChunk(withheld);
+    await this.#runPhase('write', { withheld, neighborhood: hasNeighbors ? this.#neighborhood : undefined });
+    await this.#journal?.stop();
+    return this.#manifest.size;
+  }
+
+  async verify(withheld: Withheld): Promise<void> {
+    const { readBack = 'none' } = this.#request;
+    if (readBack === 'none') return;
+    const { states, count } = this.#table;
+    const withheldChunk = Math.floor(withheld.tailAt / this.#table.memory.chunkSize);
+    for (let index = 1; index < count; index += readBack === 'all' ? 1 : SAMPLE_EVERY) {
+      if (index !== withheldChunk) states[index] = this.#table.isZero(index) ? STATE.checkZero : STATE.check;
+    }
+    this.#readFigures = Figures.forWorkers(workerCount());
+    await this.#runPhase('check', { figures: this.#readFigures });
+    const wrong = states.findIndex((state) => state !== STATE.done);
+    if (wrong >= 0) {
+      throw new KindlingError(
+        'KND_DISK_READBACK',
+        `${this.#target.path}: chunk ${wrong} is not what was written`,
+      );
     }
   }
 
-  /** Whether the disk is as it was. */
-  get isUntouched(): boolean {
-    return this.#phase === 'checking';
+  async linger(): Promise<void> {
+    await this.#neighborhood?.linger(this.#context.signal);
   }
 
-  get #source(): string {
+  async close(): Promise<void> {
+    this.#crew?.dismiss();
+    await this.#journal?.stop();
+    await this.#neighborhood?.close();
+  }
+
+  figures(): ImageFigures {
+    const bytesRaw = this.#figures.total('bytesRaw');
+    return {
+      bytesFetched: this.#figures.total('bytesFetched') + this.#own.fetched,
+      bytesRaw,
+      bytesWritten: this.#figures.total('bytesWritten'),
+      waits: this.#waits(),
+      share: bytesRaw / this.#manifest.size,
+      verified: (this.#readFigures?.total('bytesRaw') ?? 0) / this.#manifest.size,
+      waitingFor: this.#waitingFor(bytesRaw),
+    };
+  }
+
+  outcome() {
+    return {
+      format: 'chunked' as const,
+      source: this.source,
+      bytesRaw: this.#manifest.size,
+      resumes: this.#retries,
+      chunks: {
+        total: this.#table.count,
+        zero: this.#table.count - this.#manifest.chunks.length,
+        kept: this.#figures.total('kept') + this.#own.kept,
+        fromOrigin: this.#figures.total('fromOrigin') + this.#own.fromOrigin,
+        fromNeighbours: this.#figures.total('fromNeighbours'),
+        differed: this.#differed,
+        manifestRoot: this.#manifest.root,
+      },
+    };
+  }
+
+  get source(): string {
     return redact(this.#request.sources[0] ?? '');
   }
 
@@ -152,22 +185,19 @@ export class ChunkedImageWrite {
   /** The first chunk comes from the disk if it is right there (but for the moved table), else from the origin. */
   async #loadFirstChunk(): Promise<Buffer> {
     const length = this.#table.rawLength(0);
-    this.#firstChunk = this.#isDelta ? this.#firstChunkOnDisk(length) : undefined;
-    if (this.#firstChunk) {
+    const kept = this.#isDelta ? this.#firstChunkOnDisk(length) : undefined;
+    if (kept) {
       this.#own.kept = 1;
-      return this.#firstChunk;
+      return kept;
     }
     if (this.#isDelta) this.#differed.unshift(0);
-    if (this.#table.isZero(0)) {
-      this.#firstChunk = Buffer.alloc(length);
-    } else {
-      this.#firstChunk = await fetchFirstChunk(this.#table, this.#request, this.#context, (source, etag) => {
-        this.#etags[source] = etag;
-      });
-      this.#own.fetched = this.#table.frameLength(0);
-      this.#own.fromOrigin = 1;
-    }
-    return this.#firstChunk;
+    if (this.#table.isZero(0)) return Buffer.alloc(length);
+    const fetched = await fetchFirstChunk(this.#table, this.#request, this.#context, (source, etag) => {
+      this.#etags[source] = etag;
+    });
+    this.#own.fetched = this.#table.frameLength(0);
+    this.#own.fromOrigin = 1;
+    return fetched;
   }
 
   #firstChunkOnDisk(length: number): Buffer | undefined {
@@ -184,8 +214,9 @@ export class ChunkedImageWrite {
   }
 
   /** A disk that is right already, table at its end included, is not touched. */
-  #isIntact(first: Buffer): boolean {
+  #isIntact(): boolean {
     if (!this.#isDelta || this.#differed.length > 0) return false;
+    const first = this.#firstChunk;
     const wanted =
       this.#request.moveBackupGpt === false
         ? undefined
@@ -200,21 +231,20 @@ export class ChunkedImageWrite {
     return hasHead && isBackup;
   }
 
-  /** A kept last chunk has its end on the disk, where it is about to be wiped: it is remembered. */
-  #keepTail(): void {
-    const length = this.#manifest.size - this.#withholdFrom;
+  /** A kept last chunk has its end on the disk, where it is about to be wiped. */
+  #keepTail(withheld: Withheld): void {
+    const { tailAt } = withheld;
+    const length = this.#manifest.size - tailAt;
     const isKept = this.#table.states[this.#table.count - 1] === STATE.done;
     if (length > 0 && isKept) {
-      this.#tail = Buffer.from(tryReadRange(this.#target, Buffer.alloc(length), this.#withholdFrom, length));
+      withheld.keep(tryReadRange(this.#target, Buffer.alloc(length), tailAt, length), tailAt);
     }
   }
 
-  async #writeChunks(first: Buffer, neighborhood: Neighborhood | undefined): Promise<void> {
-    if (first.length > this.#withholdFrom) this.#tail = Buffer.from(first.subarray(this.#withholdFrom));
-    if (this.#own.kept === 0)
-      writeBuffered(this.#target, first.subarray(HEAD_BYTES, this.#withholdFrom), HEAD_BYTES);
+  #writeFirstChunk(withheld: Withheld): void {
+    const { from, to } = withheld.keep(this.#firstChunk, 0);
+    if (this.#own.kept === 0) writeBuffered(this.#target, this.#firstChunk.subarray(from, to), from);
     Atomics.store(this.#table.states, 0, STATE.done);
-    await this.#runPhase('write', neighborhood);
   }
 
   #makeCrew(): ChunkCrew {
@@ -223,8 +253,7 @@ export class ChunkedImageWrite {
 
   async #runPhase(
     phase: ChunkTask['phase'],
-    neighborhood?: Neighborhood,
-    figures = this.#figures,
+    { withheld, neighborhood, figures = this.#figures }: PhaseOptions = {},
   ): Promise<void> {
     const { close: _, ...target } = this.#target;
     const spans = planSpans(this.#table, phase, workerCount(), neighborhood?.settings.ownUrl);
@@ -246,7 +275,7 @@ export class ChunkedImageWrite {
         targetIsZero: this.#request.targetIsZero ?? false,
         spans,
         figures: figures.memory,
-        withholdFrom: this.#withholdFrom,
+        ...(withheld ? { withheld: withheld.memory } : {}),
         ...(neighborhood ? { neighbors: neighborhood.settings } : {}),
       },
       onMessage: (message) => this.#hear(message),
@@ -261,7 +290,6 @@ export class ChunkedImageWrite {
   }
 
   #hear(message: ChunkWorkerMessage): void {
-    if (message.kind === 'tail') this.#tail = Buffer.from(message.bytes);
     if (message.kind === 'log') this.#context.log?.(message.level, message.message);
     if (message.kind === 'retry') {
       this.#context.log?.('warn', `${message.message}; trying again`);
@@ -272,60 +300,31 @@ export class ChunkedImageWrite {
     }
   }
 
-  async #readBack(): Promise<void> {
-    const { readBack = 'none' } = this.#request;
-    if (readBack === 'none') return;
-    const { states, count } = this.#table;
-    const withheld = Math.floor(this.#withholdFrom / this.#table.memory.chunkSize);
-    for (let index = 1; index < count; index += readBack === 'all' ? 1 : SAMPLE_EVERY) {
-      if (index !== withheld) states[index] = this.#table.isZero(index) ? STATE.checkZero : STATE.check;
-    }
-    this.#readFigures = Figures.forWorkers(workerCount());
-    await this.#runPhase('check', undefined, this.#readFigures);
-    const wrong = states.findIndex((state) => state !== STATE.done);
-    if (wrong >= 0) {
-      throw new KindlingError(
-        'KND_DISK_READBACK',
-        `${this.#target.path}: chunk ${wrong} is not what was written`,
-      );
-    }
-  }
-
-  async #neighborhood(): Promise<Neighborhood | undefined> {
+  /** Answers whether there is a place among them; without one the image is written all the same. */
+  async #joinNeighbors(withheld: Withheld): Promise<boolean> {
     const options = this.#request.chunks?.neighbors;
-    if (!options) return undefined;
+    if (!options) return false;
     // few have neighbors, and an HTTP server takes time to load
     const { Neighborhood } = await import('./neighbors/neighborhood.ts');
     const serving = {
       table: this.#table,
       target: this.#target,
       root: this.#manifest.root,
-      withheld: () => ({ head: this.#firstChunk, tail: this.#tail, tailAt: this.#withholdFrom }),
+      firstChunk: this.#firstChunk,
+      withheld,
     };
     const ca = this.#request.transport?.caCertificates;
-    return new Neighborhood(options, serving, ca, (message) => this.#context.log?.('warn', message));
-  }
-
-  #sample(): ProgressSample {
-    const bytesRaw = this.#figures.total('bytesRaw');
-    return {
-      phase: this.#phase,
-      bytesFetched: this.#figures.total('bytesFetched') + this.#own.fetched,
-      bytesRaw,
-      bytesWritten: this.#figures.total('bytesWritten'),
-      waits: this.#waits(),
-      share: bytesRaw / this.#manifest.size,
-      verified: (this.#readFigures?.total('bytesRaw') ?? 0) / this.#manifest.size,
-      readBack: this.#request.readBack,
-      waitingFor: this.#waitingFor(bytesRaw),
-    };
+    this.#neighborhood = new Neighborhood(options, serving, ca, (message) =>
+      this.#context.log?.('warn', message),
+    );
+    return this.#neighborhood.open();
   }
 
   /** What the last retry was for, until something has come again. */
   #waitingFor(bytesRaw: number): string | undefined {
-    if (!this.#waiting || this.#waiting.bytesRaw !== bytesRaw || this.#phase !== 'writing') return undefined;
+    if (!this.#waiting || this.#waiting.bytesRaw !== bytesRaw) return undefined;
     const { why, since } = this.#waiting;
-    return `${this.#source} since ${Math.round((performance.now() - since) / 1000)} s (${why})`;
+    return `${this.source} since ${Math.round((performance.now() - since) / 1000)} s (${why})`;
   }
 
   #waits(): Record<Bottleneck, number> {
@@ -333,31 +332,5 @@ export class ChunkedImageWrite {
     const disk = this.#figures.total('diskWaitMs');
     const elapsed = (performance.now() - this.#startedAt) * workerCount();
     return { decompression, disk, network: Math.max(0, elapsed - decompression - disk) };
-  }
-
-  #summary(gptMoved: boolean): WriteImageResult {
-    const seconds = (performance.now() - this.#startedAt) / 1000;
-    const limitedBy = findBottleneck(this.#waits());
-    return {
-      format: 'chunked',
-      source: this.#source,
-      bytesFetched: this.#figures.total('bytesFetched') + this.#own.fetched,
-      bytesRaw: this.#manifest.size,
-      bytesWritten: this.#figures.total('bytesWritten'),
-      seconds,
-      limitedBy,
-      resumes: this.#retries,
-      gptMoved,
-      chunks: {
-        total: this.#table.count,
-        zero: this.#table.count - this.#manifest.chunks.length,
-        kept: this.#figures.total('kept') + this.#own.kept,
-        fromOrigin: this.#figures.total('fromOrigin') + this.#own.fromOrigin,
-        fromNeighbours: this.#figures.total('fromNeighbours'),
-        differed: this.#differed,
-        manifestRoot: this.#manifest.root,
-      },
-      closingLine: closingLine(this.#manifest.size, seconds, limitedBy),
-    };
   }
 }

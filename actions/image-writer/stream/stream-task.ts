@@ -1,6 +1,7 @@
 import type { ErrorReport } from '../../../protocol/error.ts';
 import type { Decoding } from '../decoders/choose-decoder.ts';
 import type { Target } from '../target/target.ts';
+import type { WithheldMemory } from '../target/withheld.ts';
 import type { BlockHash } from './block-output.ts';
 import type { RingMemory } from './ring.ts';
 
@@ -14,15 +15,12 @@ export interface StreamTask {
   hashEvery: number;
 }
 
-/** The answer to a head: write, and withhold everything from this byte on. */
+/** The answer to a head: write, but for this. */
 export interface GateAnswer {
-  withholdFrom: number;
+  withheld: WithheldMemory;
 }
 
 export interface StreamResult {
-  kind: 'done';
-  head: Uint8Array;
-  tail: Uint8Array;
   rawSha256: string | undefined;
   blockHashes: BlockHash[];
   rawLength: number;
@@ -30,5 +28,5 @@ export interface StreamResult {
 
 export type StreamWorkerMessage =
   | { kind: 'head'; head: Uint8Array }
-  | StreamResult
+  | ({ kind: 'done' } & StreamResult)
   | { kind: 'failed'; error: ErrorReport };

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { toErrorReport } from '../../../protocol/error.ts';
 import { chooseDecoder } from '../decoders/choose-decoder.ts';
+import { Withheld } from '../target/withheld.ts';
 import { BlockOutput } from './block-output.ts';
 import { RingReader } from './ring.ts';
 import type { GateAnswer, StreamTask, StreamWorkerMessage } from './stream-task.ts';
@@ -22,15 +23,13 @@ async function work(task: StreamTask, port: MessagePort): Promise<void> {
       const answer = once(port, 'message');
       say({ kind: 'head', head: Buffer.from(head) });
       const [gate] = (await answer) as [GateAnswer];
-      return gate;
+      return new Withheld(gate.withheld);
     },
   });
   await chooseDecoder(task.decoding)(input, output);
   await output.finish();
   say({
     kind: 'done',
-    head: output.head,
-    tail: output.tail,
     rawSha256: output.rawSha256,
     blockHashes: output.blockHashes,
     rawLength: output.position,

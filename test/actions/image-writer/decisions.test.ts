@@ -6,7 +6,7 @@ import {
   describeProgress,
   type ProgressSample,
 } from '../../../actions/image-writer/progress.ts';
-import { dataRuns } from '../../../actions/image-writer/stream/block-output.ts';
+import { dataRuns } from '../../../actions/image-writer/target/data-runs.ts';
 
 describe('progress', () => {
   const sample = (change: Partial<ProgressSample>): ProgressSample => ({

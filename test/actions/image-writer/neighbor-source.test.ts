@@ -15,6 +15,7 @@ import { NeighborSource } from '../../../actions/image-writer/chunks/neighbors/n
 import { rankOwners } from '../../../actions/image-writer/chunks/neighbors/rank.ts';
 import { planSpans } from '../../../actions/image-writer/chunks/plan-spans.ts';
 import { openTarget, type Target } from '../../../actions/image-writer/target/target.ts';
+import { Withheld } from '../../../actions/image-writer/target/withheld.ts';
 import { decodeManifest, encodeManifest } from '../../../formats/image-manifest.ts';
 
 vi.setConfig({ testTimeout: 30_000 });
@@ -218,14 +219,15 @@ test('every node begins with the chunks that stay its own whoever comes', () => 
   expect(own.length).toBeGreaterThan(12);
 });
 
-const NOTHING = { head: undefined, tail: Buffer.alloc(0), tailAt: Number.MAX_SAFE_INTEGER };
 const { done } = STATE;
 
 test('a node says what it has and what is coming, and no more chunks are in memory than it can send', async () => {
   const large = randomBytes(16 * CHUNK_SIZE); // more than all buffers on the way hold
   const table = tableOf(large);
   table.states.set([done, STATE.fetch, STATE.fetch, done, STATE.coming]);
-  const server = new NeighborServer(table, {} as Target, 'r', () => ({ ...NOTHING, head: large }));
+  const withheld = Withheld.of({ size: table.memory.size, sectorSize: 512 });
+  const target = {} as Target;
+  const server = new NeighborServer({ table, target, root: 'r', firstChunk: large, withheld });
   const base = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}/r`;
   const bits = Buffer.from(await (await fetch(`${base}/have`)).arrayBuffer());
   expect(bits.length).toBe(COUNT / 4);
@@ -255,9 +257,9 @@ test('a node serves what the manifest names or nothing: what is withheld comes f
   const target = openTarget(path);
   const table = tableOf();
   table.states.fill(done);
-  const tailAt = content.length - 512;
-  let tail = Buffer.alloc(0);
-  const server = new NeighborServer(table, target, 'r', () => ({ head: undefined, tail, tailAt }));
+  const withheld = Withheld.of(target);
+  withheld.keep(Buffer.alloc(512, last + 1), content.length - 512);
+  const server = new NeighborServer({ table, target, root: 'r', firstChunk: raw(0), withheld });
   const base = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}/r`;
   const get = async (index: number) => {
     const answer = await fetch(`${base}/chunks/${index}`);
@@ -268,8 +270,6 @@ test('a node serves what the manifest names or nothing: what is withheld comes f
     const bits = Buffer.from(await (await fetch(`${base}/have`)).arrayBuffer());
     return ((bits[index >> 3] ?? 0) >> (index & 7)) & 1;
   };
-  expect([await has(last), await get(last)]).toEqual([0, false]);
-  tail = Buffer.alloc(512, last + 1);
   expect([await has(last), await get(last)]).toEqual([1, true]);
   expect([await has(5), await get(5), await has(5)]).toEqual([1, false, 0]);
   server.close();

@@ -7,6 +7,7 @@ import { type ChunkTask, Figures } from '../../../actions/image-writer/chunks/ch
 import { ChunkWorker } from '../../../actions/image-writer/chunks/chunk-worker.ts';
 import { planSpans } from '../../../actions/image-writer/chunks/plan-spans.ts';
 import { readBack } from '../../../actions/image-writer/read-back.ts';
+import { Withheld } from '../../../actions/image-writer/target/withheld.ts';
 import { decodeManifest, encodeManifest } from '../../../formats/image-manifest.ts';
 
 const MIB = 1024 * 1024;
@@ -52,7 +53,6 @@ test('what a repair cannot read is fetched again, like what differs', async () =
     spans: planSpans(table, 'check', 1),
     cursor: new SharedArrayBuffer(4),
     figures: Figures.forWorkers(1).memory,
-    withholdFrom: Number.MAX_SAFE_INTEGER,
     phase: 'check',
     workerIndex: 0,
   };
@@ -63,9 +63,7 @@ test('what a repair cannot read is fetched again, like what differs', async () =
 test('what cannot be read back has the code of what is read back wrong', async () => {
   using disk = unreadableDisk();
   const block = { position: MIB, length: 4096, sha256: Buffer.alloc(32) };
-  await expect(
-    readBack(disk.target, [block], { head: Buffer.alloc(0), tail: Buffer.alloc(0), tailAt: 0 }, () => {}),
-  ).rejects.toMatchObject({
+  await expect(readBack(disk.target, [block], Withheld.of(disk.target), () => {})).rejects.toMatchObject({
     code: 'KND_DISK_READBACK',
   });
 });

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { constants, zstdCompress } from 'node:zlib';
 import { alignedMemory } from '../../target/aligned-memory.ts';
 import { ALIGNMENT, type Target, tryReadRange } from '../../target/target.ts';
+import type { Withheld } from '../../target/withheld.ts';
 import { type ChunkTable, STATE } from '../chunk-table.ts';
 import { hasHash } from '../unpack-chunk.ts';
 
@@ -18,13 +19,15 @@ const SEND_MS = 15_000;
 /** Longer than anybody pauses between two looks. */
 const KEEP_ALIVE_MS = 30_000;
 
-/** What is verified but not on the disk before the end: it is served from memory. */
-export interface Withheld {
-  /** The first chunk as it is in the image. */
-  head: Buffer | undefined;
-  /** What belongs at `tailAt`; empty until it has come. */
-  tail: Buffer;
-  tailAt: number;
+export interface Serving {
+  table: ChunkTable;
+  target: Target;
+  /** Of the manifest. */
+  root: string;
+  /** As it is in the image; on the disk it has another partition table in the end. */
+  firstChunk: Buffer;
+  /** What is verified but not on the disk before the end: it is served from memory. */
+  withheld: Withheld;
 }
 
 /**
@@ -32,10 +35,8 @@ export interface Withheld {
  * is coming from the origin) and `/<root>/chunks/<n>` (one zstd frame; 503: others are being served). The receiver verifies by the signed manifest, so nothing here has to be trusted.
  */
 export class NeighborServer {
+  readonly #serving: Serving;
   readonly #table: ChunkTable;
-  readonly #target: Target;
-  readonly #root: string;
-  readonly #withheld: () => Withheld;
   /** Chunks that are not on the disk as the manifest names them: a table that was moved over their end, a failing disk. */
   readonly #unfit = new Set<number>();
   #server: Server | undefined;
@@ -44,11 +45,9 @@ export class NeighborServer {
   #lastAskedAt = performance.now();
   chunksServed = 0;
 
-  constructor(table: ChunkTable, target: Target, root: string, withheld: () => Withheld) {
-    this.#table = table;
-    this.#target = target;
-    this.#root = root;
-    this.#withheld = withheld;
+  constructor(serving: Serving) {
+    this.#serving = serving;
+    this.#table = serving.table;
   }
 
   get idleMs(): number {
@@ -76,7 +75,7 @@ export class NeighborServer {
 
   async #answer(url: string, response: ServerResponse): Promise<void> {
     const [, root, what, number] = url.split('/');
-    if (root !== this.#root) return void response.writeHead(404).end();
+    if (root !== this.#serving.root) return void response.writeHead(404).end();
     if (what === 'have') return void response.writeHead(200).end(this.#bitmap());
     const index = Number(number);
     const isThere = what === 'chunks' && this.#holds(index);
@@ -103,11 +102,8 @@ export class NeighborServer {
   }
 
   #holds(index: number): boolean {
-    if (this.#table.states[index] !== STATE.done || this.#table.isZero(index)) return false;
-    const { tail, tailAt } = this.#withheld();
-    const isPending =
-      tail.length === 0 && this.#table.rawPosition(index) + this.#table.rawLength(index) > tailAt;
-    return !isPending && !this.#unfit.has(index);
+    const isHere = this.#table.states[index] === STATE.done && !this.#table.isZero(index);
+    return isHere && !this.#unfit.has(index);
   }
 
   #bitmap(): Buffer {
@@ -125,15 +121,14 @@ export class NeighborServer {
   }
 
   #read(index: number): Buffer {
-    const { head, tail, tailAt } = this.#withheld();
-    if (index === 0 && head) return head;
+    const { target, firstChunk, withheld } = this.#serving;
+    if (index === 0) return firstChunk;
     const position = this.#table.rawPosition(index);
     const length = this.#table.rawLength(index);
     const aligned = Math.ceil(length / ALIGNMENT) * ALIGNMENT;
     const memory = alignedMemory(aligned);
-    const found = tryReadRange(this.#target, memory, position, aligned).subarray(0, length);
-    if (position + length > tailAt) tail.copy(found, tailAt - position);
-    return found;
+    const found = tryReadRange(target, memory, position, aligned).subarray(0, length);
+    return withheld.overlay(found, position);
   }
 
   async #turn(): Promise<void> {

@@ -2,11 +2,9 @@ import { isIPv6 } from 'node:net';
 import { toKindlingError } from '../../../../protocol/error.ts';
 import { waitFor } from '../../../../system/wait.ts';
 import type { NeighborOptions } from '../../interface.ts';
-import type { Target } from '../../target/target.ts';
-import type { ChunkTable } from '../chunk-table.ts';
 import { addressToward, NeighborDirectory } from './neighbor-directory.ts';
 import { NeighborList } from './neighbor-list.ts';
-import { NeighborServer, type Withheld } from './neighbor-server.ts';
+import { NeighborServer, type Serving } from './neighbor-server.ts';
 import type { NeighborSettings } from './neighbor-source.ts';
 
 const DEFAULT_PATIENCE_MS = 60_000;
@@ -26,16 +24,15 @@ export class Neighborhood {
 
   constructor(
     options: NeighborOptions,
-    serving: { table: ChunkTable; target: Target; root: string; withheld: () => Withheld },
+    serving: Serving,
     ca: string | undefined,
     log: (message: string) => void,
   ) {
-    const { table, target, root, withheld } = serving;
     this.#options = options;
-    this.#root = root;
+    this.#root = serving.root;
     this.#ca = ca;
     this.#log = log;
-    this.#server = new NeighborServer(table, target, root, withheld);
+    this.#server = new NeighborServer(serving);
   }
 
   /** For the threads that fetch; whole once it is open. */
