@@ -145,13 +145,15 @@ export class Download {
     }
     const watch = new StallWatch(transport.stallTimeoutMs, () => this.#paused);
     const startOffset = this.#offset;
+    // a connection that this attempt is still making must not bring bytes into the next one
+    const attempt = new AbortController();
     let hasBody = false;
     let end: number | undefined;
     try {
       const work = get(source, {
         transport,
         headers,
-        ...(signal ? { signal } : {}),
+        signal: AbortSignal.any([attempt.signal, ...(signal ? [signal] : [])]),
         onConnection: (connection) => {
           this.#connection = connection;
         },
@@ -174,6 +176,7 @@ export class Download {
       });
       await Promise.race([work, watch.stalled, abort]);
     } catch (thrown) {
+      attempt.abort(thrown);
       if (thrown instanceof KindlingError || signal?.aborted || !hasBody) throw thrown;
       const message = thrown instanceof Error ? thrown.message : String(thrown);
       throw new KindlingError(

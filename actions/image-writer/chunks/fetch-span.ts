@@ -86,12 +86,14 @@ export async function fetchSpan(options: SpanFetch): Promise<HttpConnection> {
     return at;
   };
 
+  // a connection that this attempt is still making must not bring bytes into the next one
+  const attempt = new AbortController();
   const onAbort = () => open?.destroy();
   signal?.addEventListener('abort', onAbort, { once: true });
   try {
     const work = get(source, {
       transport,
-      ...(signal ? { signal } : {}),
+      signal: AbortSignal.any([attempt.signal, ...(signal ? [signal] : [])]),
       headers: { range: `bytes=${start}-${end - 1}` },
       connection: options.connection,
       onConnection: (used) => {
@@ -110,6 +112,7 @@ export async function fetchSpan(options: SpanFetch): Promise<HttpConnection> {
     if (index < to) throw endsEarly(source, index);
     return connection;
   } catch (thrown) {
+    attempt.abort(thrown);
     open?.destroy();
     if (thrown instanceof KindlingError || !hasBody) throw thrown;
     throw endsEarly(source, index, thrown);

@@ -13,6 +13,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 export interface GetOptions {
   transport: Transport;
   headers?: Readonly<Record<string, string>>;
+  /** Whoever no longer waits for the answer aborts it: a connection that is made only then would go on all the same. */
   signal?: AbortSignal;
   /** A connection to try first; the one that was used is handed back for the next request. */
   connection?: HttpConnection | undefined;
@@ -32,25 +33,45 @@ export async function get(source: string, options: GetOptions): Promise<HttpConn
   const first = url;
   let connection = options.connection;
   for (let hop = 0; ; hop += 1) {
-    if (!connection?.isReusable || connection.origin !== url.origin) {
-      connection?.destroy();
-      connection = await HttpConnection.open(withoutCredentials(url), options.transport, options.signal);
-    }
-    options.onConnection?.(connection);
     let location: string | undefined;
+    let isAnswered = false;
     const here = url;
-    await connection.request({
-      url: withoutCredentials(url),
-      headers: requestHeaders(url, first, options),
-      room: options.room,
-      onHead: (head) => {
-        if (REDIRECTS.has(head.status) && head.headers['location'] !== undefined) {
-          location = head.headers['location'];
-          return (bytes) => bytes.length;
-        }
-        return options.onHead(head, here);
-      },
-    });
+    const ask = async (used: HttpConnection) => {
+      options.onConnection?.(used);
+      await used.request({
+        url: withoutCredentials(here),
+        headers: requestHeaders(here, first, options),
+        room: options.room,
+        onHead: (head) => {
+          isAnswered = true;
+          if (REDIRECTS.has(head.status) && head.headers['location'] !== undefined) {
+            location = head.headers['location'];
+            return (bytes) => bytes.length;
+          }
+          return options.onHead(head, here);
+        },
+      });
+    };
+    const open = async () => {
+      const opened = await HttpConnection.open(withoutCredentials(here), options.transport, options.signal);
+      if (!options.signal?.aborted) return opened;
+      opened.destroy();
+      throw options.signal.reason;
+    };
+    if (connection?.isReusable && connection.origin === url.origin) {
+      try {
+        await ask(connection);
+      } catch (thrown) {
+        // RFC 9112 9.3.1: the server may have closed a connection that it took for idle, just as we asked
+        if (isAnswered || options.signal?.aborted) throw thrown;
+        connection = await open();
+        await ask(connection);
+      }
+    } else {
+      connection?.destroy();
+      connection = await open();
+      await ask(connection);
+    }
     if (location === undefined) return connection;
     const { maxRedirects = MAX_REDIRECTS } = options;
     if (hop === maxRedirects) {
