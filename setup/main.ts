@@ -31,6 +31,7 @@ const COMMANDS: Record<string, NpmCommand> = {
   'test:long': { ...onTheWholeMachine, start: longTests },
   'test:machines': { ...onTheWholeMachine, start: testMachines },
   bench: { ...onTheWholeMachine, start: (args) => becomeNode(['bench/main.ts', ...args]) },
+  conformance: { ...onNodeAlone, start: (args) => becomeNode(['test/conformance/conformance.ts', ...args]) },
   qemu: { ...onTheWholeMachine, start: (args) => becomeNode(['lab/qemu/cli.ts', ...args]) },
   example: {
     ...onTheWholeMachine,

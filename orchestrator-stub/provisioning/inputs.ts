@@ -6,9 +6,9 @@ import type { Instance } from '../nodes/instance.ts';
 import { isStandalone, type Profile } from '../nodes/profile.ts';
 import type { SiteSettings } from '../settings/site-settings.ts';
 import { cloudInitTemplate } from '../workflow/built-in.ts';
-import { quoteGo } from '../workflow/go-template/printf.ts';
+import { quoteText } from '../workflow/go-template/printf.ts';
 import { renderTemplate } from '../workflow/go-template/render.ts';
-import type { Value } from '../workflow/go-template/values.ts';
+import type { TemplateData } from '../workflow/go-template/values.ts';
 import { packCustomConfigs } from './custom-configs.ts';
 import { nodeHardware } from './node-hardware.ts';
 
@@ -37,7 +37,7 @@ const COMPRESSED_SUFFIX = /\.(gz|bz2|bzip2|xz|zs|zst)(\?|#|$)/;
  * Everything a workflow template may refer to, under the names of docs/background/emf.md#template-inputs. All
  * values are texts.
  */
-export function templateData(inputs: WorkflowInputs): { [key: string]: Value } {
+export function templateData(inputs: WorkflowInputs): { [key: string]: TemplateData } {
   const { host, profile, settings, inventory, attributes, client } = inputs;
   const image = (name: string) => `${settings.actionRegistry}/${name}:${settings.actionVersion}`;
   const customConfigs = packCustomConfigs(profile.customConfigs, isStandalone(profile));
@@ -81,10 +81,10 @@ export function templateData(inputs: WorkflowInputs): { [key: string]: Value } {
     EnvENProxyNoProxy: settings.noProxy,
     // Ours: EMF's action ignores it. A cloud-init of the operator's own may not commit the boot order.
     BootPolicy: commitsBootOrder(profile) ? 'after-report' : 'disk-first',
-    CloudInitData: quoteGo(profile.cloudInit ?? cloudInit(inputs)),
-    CustomConfigs: quoteGo(customConfigs.text),
-    CustomConfigsSplitCommand: quoteGo(customConfigs.splitCommand),
-    InstallerScript: quoteGo(profile.installerScript ?? DEFAULT_INSTALLER),
+    CloudInitData: quoteText(profile.cloudInit ?? cloudInit(inputs)),
+    CustomConfigs: quoteText(customConfigs.text),
+    CustomConfigsSplitCommand: quoteText(customConfigs.splitCommand),
+    InstallerScript: quoteText(profile.installerScript ?? DEFAULT_INSTALLER),
     OsResourceID: profile.name,
     // Ours: where the recovery key of an encrypted disk goes, and whom to trust there. Other agents ignore the variable.
     KindlingEscrowUrl: `${settings.publicUrl ?? inputs.origin}/api/v1/recovery-keys/${inputs.instance.escrowKey ?? inputs.instance.firstBootKey}`,

@@ -2,7 +2,7 @@ import type { Inventory, Nic } from '../../protocol/inventory.ts';
 import type { Host } from '../nodes/host.ts';
 import type { HostTable } from '../nodes/host-table.ts';
 import { isPlainValue, refuseStructure } from '../workflow/definition.ts';
-import type { Value } from '../workflow/go-template/values.ts';
+import type { TemplateData } from '../workflow/go-template/values.ts';
 import { type HardwareObject, hardwareData } from '../workflow/hardware.ts';
 
 /** What is known of a node's hardware: our inventory, else what a Tinkerbell agent said of itself. */
@@ -14,11 +14,11 @@ export interface KnownHardware {
 }
 
 /** `.Hardware`, `.hardware` and `.references` of a node, for every workflow that it gets. */
-export function nodeHardware(host: Host, known: KnownHardware): { [key: string]: Value } {
-  const data = hardwareData(hardwareObject(host, known));
+export function nodeHardware(host: Host, known: KnownHardware): { [key: string]: TemplateData } {
+  const object = hardwareObject(host, known);
   // All of it may come from the node, and is put into the text of a template.
-  refuseStructure('Hardware', data['Hardware']);
-  return data;
+  refuseStructure('Hardware', object);
+  return hardwareData(object);
 }
 
 export function knownHardware(hosts: HostTable, host: Host): KnownHardware {

@@ -24,7 +24,7 @@ import { resourceId } from '../store/identifiers.ts';
 import { isStateFailure } from '../store/state-failure.ts';
 import type { Template } from '../workflow/built-in.ts';
 import { defineWorkflow } from '../workflow/definition.ts';
-import type { Value } from '../workflow/go-template/values.ts';
+import type { TemplateData } from '../workflow/go-template/values.ts';
 import { type HardwareObject, hardwareData } from '../workflow/hardware.ts';
 import { isTerminal, type StoredWorkflow, type WorkflowDefinition } from '../workflow/workflow.ts';
 import type { Workflows } from '../workflow/workflows.ts';
@@ -222,7 +222,7 @@ export class Provisioning {
   }
 
   /** What templates may say of a node's hardware: the object that was given, else what is known of the node. */
-  hardwareOf(host: Host, given?: HardwareObject): { [key: string]: Value } {
+  hardwareOf(host: Host, given?: HardwareObject): { [key: string]: TemplateData } {
     if (given) return hardwareData(given);
     const { hosts, settings } = this.#options;
     return nodeHardware(host, { ...knownHardware(hosts, host), ntpServers: settings().ntpServers });

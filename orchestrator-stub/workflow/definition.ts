@@ -3,7 +3,7 @@ import type { HostId } from '../../protocol/ids.ts';
 import { ulid } from '../store/identifiers.ts';
 import { renderTemplate } from './go-template/render.ts';
 import type { Flavor } from './go-template/tinkerbell-functions.ts';
-import type { Value } from './go-template/values.ts';
+import type { TemplateData } from './go-template/values.ts';
 import { parseWorkflowTemplate } from './template.ts';
 import type { WorkflowDefinition } from './workflow.ts';
 
@@ -13,7 +13,7 @@ export interface DefinitionInputs {
   generation: number;
   template: { name: string; text: string; flavor?: Flavor };
   /** What the template may refer to: the hardware map at the top level, as Tinkerbell has it. */
-  data: { [key: string]: Value };
+  data: { [key: string]: TemplateData };
   now: Date;
 }
 
@@ -34,7 +34,7 @@ export function isPlainValue(value: string): boolean {
 }
 
 /** Throws on a value of a node that could be read as YAML of its own. */
-export function refuseStructure(name: string, value: Value): void {
+export function refuseStructure(name: string, value: unknown): void {
   if (Array.isArray(value)) for (const each of value) refuseStructure(name, each);
   else if (typeof value === 'object' && value !== null)
     for (const each of Object.values(value)) refuseStructure(name, each);

@@ -1,61 +1,57 @@
-import { sprintf } from './printf.ts';
+import { CallError, fail } from './errors.ts';
+import { sprint } from './print.ts';
+import { isPrintable, sprintf } from './printf.ts';
+import { type TemplateFunction, takes, text } from './signature.ts';
 import {
-  areEqual,
-  compare,
-  hasKey,
-  isMap,
+  fromBytes,
+  GoMap,
+  Int,
   isTrue,
-  printValue,
-  toText,
+  List,
+  NilPointer,
+  Struct,
+  toBytes,
   typeName,
   type Value,
 } from './values.ts';
 
-export type TemplateFunction = (...args: Value[]) => Value;
-
-/** The functions every Go template has. `and` and `or` are here for their names; the evaluator stops early for them. */
+/** The functions every Go template has. `and` and `or` are here for their names; the renderer stops early for them. */
 export const GO_FUNCTIONS: Record<string, TemplateFunction> = {
-  and: (...args) => args.find((value) => !isTrue(value)) ?? args.at(-1),
-  or: (...args) => args.find((value) => isTrue(value)) ?? args.at(-1),
-  not: (value) => !isTrue(value),
-  eq: (first, ...others) => {
-    if (others.length === 0) throw new Error('missing argument for comparison');
+  and: takes('value ...value', (...args) => args.find((value) => !isTrue(value)) ?? args.at(-1) ?? null),
+  or: takes('value ...value', (...args) => args.find((value) => isTrue(value)) ?? args.at(-1) ?? null),
+  not: takes('value', (value = null) => !isTrue(value)),
+  eq: takes('value ...value', (first = null, ...others) => {
+    if (others.length === 0) fail('missing argument for comparison');
     return others.some((other) => areEqual(first, other));
-  },
-  ne: (a, b) => !areEqual(a, b),
-  lt: (a, b) => compare(a, b) < 0,
-  le: (a, b) => compare(a, b) <= 0,
-  gt: (a, b) => compare(a, b) > 0,
-  ge: (a, b) => compare(a, b) >= 0,
-  len: (value) => {
-    if (typeof value === 'string') return Buffer.byteLength(value);
-    if (Array.isArray(value)) return value.length;
-    if (isMap(value)) return Object.keys(value).length;
-    throw new Error(`len of type ${typeName(value)}`);
-  },
-  index: (container, ...keys) => keys.reduce(indexOnce, container),
-  slice: (value, from, to) => {
-    if (typeof value === 'string' || Array.isArray(value)) {
-      const start = from === undefined ? 0 : position(from, value.length + 1);
-      const end = to === undefined ? value.length : position(to, value.length + 1);
-      if (start > end) throw new Error(`invalid slice index: ${start} > ${end}`);
-      return value.slice(start, end);
-    }
-    throw new Error(`can't slice item of type ${typeName(value)}`);
-  },
-  print: (...args) => joinPrinted(args),
-  println: (...args) => `${args.map(printValue).join(' ')}\n`,
-  printf: (format, ...args) => sprintf(toText(format), args),
-  html: (...args) =>
-    joinPrinted(args).replace(/[<>&'"\0]/g, (character) => HTML_ENTITIES[character] ?? character),
-  js: (...args) =>
-    joinPrinted(args).replace(
-      /[\\'"<>&=\n]/g,
-      (character) =>
-        JS_ESCAPES[character] ?? `\\u${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`,
-    ),
-  urlquery: (...args) => encodeURIComponent(joinPrinted(args)).replaceAll('%20', '+'),
+  }),
+  ne: takes('value value', (a = null, b = null) => !areEqual(a, b)),
+  lt: takes('value value', (a = null, b = null) => isLess(a, b)),
+  le: takes('value value', (a = null, b = null) => isLess(a, b) || areEqual(a, b)),
+  gt: takes('value value', (a = null, b = null) => !(isLess(a, b) || areEqual(a, b))),
+  ge: takes('value value', (a = null, b = null) => !isLess(a, b)),
+  len: takes('value', (value = null) => new Int(lengthOf(value))),
+  index: takes('value ...value', (item = null, ...keys) => {
+    if (item === null) fail('index of untyped nil');
+    return keys.reduce(indexOnce, item);
+  }),
+  slice: takes('value ...value', (item = null, ...positions) => sliceOf(item, positions)),
+  print: takes('...any', (...args) => sprint(args)),
+  println: takes('...any', (...args) => `${args.map((value) => sprint([value])).join(' ')}\n`),
+  printf: takes('string ...any', (format, ...args) => sprintf(text(format), args)),
+  html: takes('...any', (...args) =>
+    sprint(present(args)).replace(/[<>&'"\0]/g, (byte) => HTML_ENTITIES[byte] ?? byte),
+  ),
+  js: takes('...any', (...args) => escapeJs(sprint(present(args)))),
+  urlquery: takes('...any', (...args) => escapeQuery(sprint(present(args)))),
+  call: takes('value ...value', (value = null) =>
+    value === null ? fail('call of nil') : fail(`non-function of type ${typeName(value)}`),
+  ),
 };
+
+/** Nothing at all is told as such by the functions that escape. */
+function present(args: readonly Value[]): Value[] {
+  return args.map((value) => value ?? '<no value>');
+}
 
 const HTML_ENTITIES: Record<string, string> = {
   '<': '&lt;',
@@ -63,36 +59,122 @@ const HTML_ENTITIES: Record<string, string> = {
   '&': '&amp;',
   "'": '&#39;',
   '"': '&#34;',
-  '\0': '\uFFFD',
+  '\0': '\xef\xbf\xbd',
 };
 
-const JS_ESCAPES: Record<string, string> = { '\\': '\\\\', "'": "\\'", '"': '\\"' };
+function escapeJs(bytes: string): string {
+  const hex = (code: number) => `\\u${code.toString(16).toUpperCase().padStart(4, '0')}`;
+  return [...fromBytes(bytes)]
+    .map((rune) => {
+      const code = rune.codePointAt(0) ?? 0;
+      if ('\\\'"'.includes(rune)) return `\\${rune}`;
+      if (code < 0x20 || '<>&='.includes(rune)) return hex(code);
+      return code < 0x80 || isPrintable(rune) ? toBytes(rune) : hex(code);
+    })
+    .join('');
+}
+
+/** url.QueryEscape. */
+function escapeQuery(bytes: string): string {
+  return bytes.replace(/[^A-Za-z0-9\-_.~]/g, (byte) =>
+    byte === ' ' ? '+' : `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  );
+}
+
+type Kind = 'bool' | 'int' | 'uint' | 'float' | 'string' | 'other';
+
+function basicKind(value: Value): Kind {
+  if (value instanceof Int) return value.type.startsWith('u') ? 'uint' : 'int';
+  if (typeof value === 'number') return 'float';
+  if (typeof value === 'string') return 'string';
+  return typeof value === 'boolean' ? 'bool' : 'other';
+}
+
+function areEqual(a: Value, b: Value): boolean {
+  if (a instanceof Int && b instanceof Int) return a.value === b.value;
+  if (basicKind(a) !== basicKind(b)) {
+    if (a !== null && b !== null) throw incompatible(a, b);
+    return false;
+  }
+  if (basicKind(a) !== 'other') return a === b;
+  if (a === null || b === null) return isNil(a) === isNil(b);
+  if (kindOfComposite(a) !== kindOfComposite(b))
+    fail(`non-comparable types ${sprint([a])}: ${typeName(a)}, ${typeName(b)}: ${sprint([b])}`);
+  if (isNil(a) || isNil(b)) return isNil(a) === isNil(b);
+  if (b instanceof List || b instanceof GoMap) fail(`non-comparable type ${sprint([b])}: ${typeName(b)}`);
+  return a === b;
+}
+
+function isNil(value: Value): boolean {
+  return value === null || value instanceof NilPointer;
+}
+
+function kindOfComposite(value: Value): string {
+  if (value instanceof Struct && !value.isPointer) return value.name;
+  return value instanceof List ? 'list' : value instanceof GoMap ? 'map' : 'pointer';
+}
+
+function isLess(a: Value, b: Value): boolean {
+  for (const value of [a, b]) if (basicKind(value) === 'other') fail('invalid type for comparison');
+  if (a instanceof Int && b instanceof Int) return a.value < b.value;
+  if (basicKind(a) !== basicKind(b)) throw incompatible(a, b);
+  if (typeof a === 'boolean') fail('invalid type for comparison');
+  if (typeof a === 'number' && typeof b === 'number') return a < b;
+  return text(a) < text(b);
+}
+
+function incompatible(a: Value, b: Value): Error {
+  return new CallError(`incompatible types for comparison: ${typeName(a)} and ${typeName(b)}`);
+}
+
+function lengthOf(value: Value): number {
+  if (typeof value === 'string') return value.length;
+  if (value instanceof List) return value.items.length;
+  if (value instanceof GoMap) return value.entries.size;
+  if (value === null || value instanceof NilPointer) fail('len of nil pointer');
+  return fail(`len of type ${typeName(value)}`);
+}
 
 /** A missing key of a map is the zero value, a list position outside is an error: `index` differs from `.field` here. */
-function indexOnce(container: Value, key: Value): Value {
-  if (container === null || container === undefined) throw new Error('index of untyped nil');
-  if (Array.isArray(container)) return container[position(key, container.length)];
-  if (typeof container === 'string')
-    return Buffer.from(container)[position(key, Buffer.byteLength(container))];
-  if (isMap(container)) {
-    if (typeof key !== 'string') throw new Error(`value has type ${typeName(key)}; should be string`);
-    return hasKey(container, key) ? container[key] : null;
+function indexOnce(item: Value, key: Value): Value {
+  if (item instanceof NilPointer) return fail('index of nil pointer');
+  if (item instanceof List) {
+    const at = position(key, item.items.length);
+    return at < item.items.length ? (item.items[at] ?? null) : fail('reflect: slice index out of range');
   }
-  throw new Error(`can't index item of type ${typeName(container)}`);
+  if (typeof item === 'string') {
+    const at = position(key, item.length);
+    return at < item.length
+      ? new Int(item.charCodeAt(at), 'uint8')
+      : fail('reflect: string index out of range');
+  }
+  if (item instanceof GoMap) {
+    if (key === null) return fail('value is nil; should be of type string');
+    if (typeof key !== 'string') return fail(`value has type ${typeName(key)}; should be string`);
+    return item.entries.get(key) ?? (item.element === 'string' && !item.entries.has(key) ? '' : null);
+  }
+  return fail(`can't index item of type ${item === null ? 'interface {}' : typeName(item)}`);
 }
 
 function position(key: Value, length: number): number {
-  if (typeof key !== 'number') throw new Error(`cannot index slice/array with type ${typeName(key)}`);
-  if (!Number.isInteger(key) || key < 0 || key >= length) throw new Error(`index out of range: ${key}`);
-  return key;
+  if (key === null) return fail('cannot index slice/array with nil');
+  if (!(key instanceof Int)) return fail(`cannot index slice/array with type ${typeName(key)}`);
+  if (key.value < 0n || key.value > BigInt(length)) return fail(`index out of range: ${key.value}`);
+  return Number(key.value);
 }
 
-/** fmt.Sprint puts a space between two operands when neither is text. */
-function joinPrinted(args: readonly Value[]): string {
-  let text = '';
-  for (const [index, value] of args.entries()) {
-    if (index > 0 && typeof value !== 'string' && typeof args[index - 1] !== 'string') text += ' ';
-    text += printValue(value);
-  }
-  return text;
+function sliceOf(item: Value, positions: readonly Value[]): Value {
+  if (item === null) return fail('slice of untyped nil');
+  if (item instanceof NilPointer) return fail('slice of nil pointer');
+  if (positions.length > 3) return fail(`too many slice indexes: ${positions.length}`);
+  if (typeof item !== 'string' && !(item instanceof List))
+    return fail(`can't slice item of type ${typeName(item)}`);
+  if (typeof item === 'string' && positions.length === 3) return fail('cannot 3-index slice a string');
+  const length = typeof item === 'string' ? item.length : item.items.length;
+  const [start = 0, end = length, cap = length] = positions.map((each) => position(each, length));
+  if (start > end) return fail(`invalid slice index: ${start} > ${end}`);
+  if (end > cap) return fail(`invalid slice index: ${end} > ${cap}`);
+  return typeof item === 'string'
+    ? item.slice(start, end)
+    : new List(item.items.slice(start, end), item.element);
 }

@@ -1,4 +1,5 @@
 import type { Source } from './source.ts';
+import { fromBytes, toBytes } from './values.ts';
 
 export type TokenKind =
   | 'text'
@@ -39,9 +40,9 @@ export function tokenize(source: Source): Token[] {
     const open = text.indexOf('{{', at);
     const end = open === -1 ? text.length : open;
     let piece = text.slice(at, end);
-    if (trimNext) piece = piece.trimStart();
+    if (trimNext) piece = piece.replace(/^[ \t\r\n]+/, '');
     const trimsLeft = open !== -1 && text[open + 2] === '-' && SPACE.test(text[open + 3] ?? '');
-    if (trimsLeft) piece = piece.trimEnd();
+    if (trimsLeft) piece = piece.replace(/[ \t\r\n]+$/, '');
     if (piece) tokens.push({ kind: 'text', value: piece, offset: at, hasSpaceBefore: false });
     if (open === -1) break;
     const inside = open + (trimsLeft ? 4 : 2);
@@ -98,7 +99,7 @@ function tokenizeAction(source: Source, start: number, open: number): ActionToke
     } else if (character === "'") {
       const literal = matchAt(/'(?:[^'\\\n]|\\.)+'/y, text, at);
       if (!literal) throw source.parseError(at, 'unterminated character constant');
-      push('number', String(unquote(source, literal, at).codePointAt(0) ?? 0), literal.length);
+      push('number', String(fromBytes(unquote(source, literal, at)).codePointAt(0) ?? 0), literal.length);
     } else if (text.startsWith(':=', at)) push('declare', ':=', 2);
     else if (character === '=') push('assign', '=', 1);
     else if (character === '|') push('pipe', '|', 1);
@@ -118,10 +119,10 @@ const WORDS: [TokenKind, RegExp][] = [
     'number',
     /[+-]?(?:0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)/y,
   ],
-  ['field', /\.[\p{L}_][\p{L}\p{Nd}_]*/uy],
+  ['field', /\.[A-Za-z_\x80-\xff][\w\x80-\xff]*/y],
   ['dot', /\./y],
-  ['variable', /\$[\p{L}\p{Nd}_]*/uy],
-  ['word', /[\p{L}_][\p{L}\p{Nd}_]*/uy],
+  ['variable', /\$[\w\x80-\xff]*/y],
+  ['word', /[A-Za-z_\x80-\xff][\w\x80-\xff]*/y],
 ];
 
 function matchWord(text: string, at: number): [TokenKind | undefined, string] {
@@ -166,8 +167,10 @@ function unquote(source: Source, literal: string, offset: number): string {
     .replace(
       /\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{3}|.)/gs,
       (_whole, sequence: string) => {
-        if (/^[xuU]./.test(sequence)) return String.fromCodePoint(Number.parseInt(sequence.slice(1), 16));
-        if (/^[0-7]{3}$/.test(sequence)) return String.fromCodePoint(Number.parseInt(sequence, 8));
+        if (/^[uU]./.test(sequence))
+          return toBytes(String.fromCodePoint(Number.parseInt(sequence.slice(1), 16)));
+        if (/^x./.test(sequence)) return String.fromCharCode(Number.parseInt(sequence.slice(1), 16));
+        if (/^[0-7]{3}$/.test(sequence)) return String.fromCharCode(Number.parseInt(sequence, 8));
         const plain = ESCAPES[sequence];
         if (plain === undefined) throw source.parseError(offset, `invalid syntax in ${literal}`);
         return plain;

@@ -148,7 +148,7 @@ class Parser {
     if (commands.length === 0) throw this.#source.parseError(start.offset, `missing value for ${context}`);
     for (const [index, command] of commands.entries()) {
       const first = command.operands[0];
-      if (index > 0 && first && ['literal', 'nil', 'dot'].includes(first.kind)) {
+      if (index > 0 && first && ['literal', 'number', 'nil', 'dot'].includes(first.kind)) {
         throw this.#source.parseError(
           command.offset,
           `non executable command in pipeline stage ${index + 1}`,
@@ -207,7 +207,7 @@ class Parser {
       case 'string':
         return make({ kind: 'literal' as const, value: token.value });
       case 'number':
-        return make({ kind: 'literal' as const, value: this.#number(token) });
+        return make(this.#number(token));
       case 'left': {
         const pipe = this.#pipe('parenthesized pipeline');
         this.#expect('right', 'in parenthesized pipeline');
@@ -233,14 +233,27 @@ class Parser {
     return { kind: 'function', name: token.value };
   }
 
-  #number(token: Token): number {
+  /** A constant is what its parameter wants it to be: 1e3 is an int too, 1 a float64 too. */
+  #number(token: Token): { kind: 'number'; int?: bigint; float?: number; isFloat: boolean } {
     const text = token.value.replaceAll('_', '');
-    const sign = text.startsWith('-') ? -1 : 1;
-    const digits = text.replace(/^[+-]/, '');
-    const value = /^0[0-7]+$/.test(digits) ? Number.parseInt(digits, 8) : Number(digits);
-    if (!Number.isFinite(value))
-      throw this.#source.parseError(token.offset, `bad number syntax: "${token.value}"`);
-    return sign * value;
+    const [, sign = '', digits = ''] = /^([-+]?)(.*)$/s.exec(text) ?? [];
+    const factor = sign === '-' ? -1 : 1;
+    const bad = () => this.#source.parseError(token.offset, `bad number syntax: "${token.value}"`);
+    if (/^(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9]\d*)$/.test(digits)) {
+      const value = BigInt(digits.replace(/^0([0-7])/, '0o$1')) * BigInt(factor);
+      if (BigInt.asIntN(64, value) === value)
+        return { kind: 'number', int: value, float: Number(value), isFloat: false };
+      if (BigInt.asUintN(64, value) !== value)
+        throw this.#source.parseError(token.offset, `integer overflow: "${token.value}"`);
+      return { kind: 'number', float: Number(value), isFloat: false };
+    }
+    if (!/^(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(digits)) throw bad();
+    const float = factor * Number(digits);
+    if (!Number.isFinite(float)) throw bad();
+    const isWhole = Number.isInteger(float) && Math.abs(float) < 2 ** 63;
+    const isFloat = /[.eE]/.test(digits);
+    if (!isFloat && !isWhole) throw bad();
+    return { kind: 'number', float, isFloat, ...(isWhole ? { int: BigInt(float) } : {}) };
   }
 
   #fields(): string[] {

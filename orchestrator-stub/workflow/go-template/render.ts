@@ -1,8 +1,25 @@
+import { convertConstant, validate } from './arguments.ts';
+import { CallError } from './errors.ts';
 import { parseTemplate } from './parser.ts';
+import { printValue } from './print.ts';
+import type { Parameter, TemplateFunction } from './signature.ts';
 import { Source } from './source.ts';
 import type { Command, Operand, Pipe, Statement } from './syntax-tree.ts';
 import { type Flavor, functionsOf } from './tinkerbell-functions.ts';
-import { hasKey, isMap, isTrue, printValue, sortedKeys, type Value } from './values.ts';
+import {
+  fromBytes,
+  GoMap,
+  Int,
+  isTrue,
+  List,
+  NilPointer,
+  Struct,
+  type TemplateData,
+  toBytes,
+  toValue,
+  typeName,
+  type Value,
+} from './values.ts';
 
 export interface RenderOptions {
   /** For messages: «ubuntu». */
@@ -15,19 +32,26 @@ const OUTPUT_LIMIT = 3 * 1024 * 1024;
 const MAX_DEPTH = 100;
 
 /** Renders a Go text/template with `missingkey=error`. */
-export function renderTemplate(text: string, data: Value, options: RenderOptions): string {
+export function renderTemplate(text: string, data: TemplateData, options: RenderOptions): string {
   const functions = functionsOf(options.flavor ?? 'sprig');
-  const source = new Source(options.name, text);
+  const source = new Source(options.name, toBytes(text));
   const parsed = parseTemplate(source, (name) => Object.hasOwn(functions, name));
   const renderer = new Renderer(source, functions, parsed.defined);
-  renderer.run(parsed.body, data, [{ name: '$', value: data }]);
-  return renderer.output;
+  const dot = toValue(data);
+  try {
+    renderer.run(parsed.body, dot, [{ name: '$', value: dot }]);
+  } catch (thrown) {
+    // A map that was put into itself has no end; Go's process dies of it.
+    if (!(thrown instanceof RangeError)) throw thrown;
+    throw source.parseError(0, `a value is too deep or too large: ${thrown.message}`);
+  }
+  return fromBytes(renderer.output());
 }
 
 /** Complains about a template that could render with no values at all. */
 export function checkSyntax(text: string, options: RenderOptions): void {
   const functions = functionsOf(options.flavor ?? 'sprig');
-  parseTemplate(new Source(options.name, text), (name) => Object.hasOwn(functions, name));
+  parseTemplate(new Source(options.name, toBytes(text)), (name) => Object.hasOwn(functions, name));
 }
 
 interface Variable {
@@ -37,22 +61,28 @@ interface Variable {
 
 type Signal = 'break' | 'continue' | undefined;
 const NOTHING = Symbol('no piped value');
+type Piped = Value | typeof NOTHING;
 
 class Renderer {
-  output = '';
+  readonly #pieces: string[] = [];
   readonly #source: Source;
-  readonly #functions: Record<string, (...args: Value[]) => Value>;
+  readonly #functions: Record<string, TemplateFunction>;
   readonly #defined: Map<string, Statement[]>;
+  #length = 0;
   #depth = 0;
 
   constructor(
     source: Source,
-    functions: Record<string, (...args: Value[]) => Value>,
+    functions: Record<string, TemplateFunction>,
     defined: Map<string, Statement[]>,
   ) {
     this.#source = source;
     this.#functions = functions;
     this.#defined = defined;
+  }
+
+  output(): string {
+    return this.#pieces.join('');
   }
 
   run(statements: readonly Statement[], dot: Value, variables: Variable[]): Signal {
@@ -70,8 +100,7 @@ class Renderer {
         return undefined;
       case 'action': {
         const value = this.#pipe(statement.pipe, dot, variables);
-        if (statement.pipe.variables.length === 0)
-          this.#write(value === null || value === undefined ? '<no value>' : printValue(value));
+        if (statement.pipe.variables.length === 0) this.#write(shown(value));
         return undefined;
       }
       case 'if':
@@ -86,8 +115,7 @@ class Renderer {
         return signal;
       }
       case 'range':
-        this.#range(statement, dot, variables);
-        return undefined;
+        return this.#range(statement, dot, variables);
       case 'template':
         this.#call(statement, dot, variables);
         return undefined;
@@ -96,33 +124,40 @@ class Renderer {
     }
   }
 
-  #range(statement: Statement & { kind: 'range' }, dot: Value, variables: Variable[]): void {
+  #range(statement: Statement & { kind: 'range' }, dot: Value, variables: Variable[]): Signal {
     const { pipe } = statement;
     const visible = variables.length;
     const entries = this.#entries(this.#pipe({ ...pipe, variables: [] }, dot, variables), pipe);
-    if (entries.length === 0) this.run(statement.otherwise, dot, variables);
+    if (entries.length === 0) return this.run(statement.otherwise, dot, variables);
     for (const [key, element] of entries) {
       const names = pipe.variables;
       const values = names.length === 2 ? [key, element] : [element];
       for (const [index, name] of names.entries())
-        this.#bind(name, values[index], pipe.isAssignment, variables);
+        this.#bind(name, values[index] ?? null, pipe.isAssignment, variables);
       const signal = this.run(statement.body, element, variables);
       variables.length = visible;
       if (signal === 'break') break;
     }
     variables.length = visible;
+    return undefined;
   }
 
   #entries(value: Value, pipe: Pipe): [Value, Value][] {
-    if (value === null || value === undefined) return [];
-    if (Array.isArray(value)) return [...value.entries()];
-    if (isMap(value)) return sortedKeys(value).map((key) => [key, value[key]]);
-    if (typeof value === 'number') return Array.from({ length: value }, (_unused, index) => [index, index]);
-    throw this.#source.executionError(
-      pipe.offset,
-      pipe.text,
-      `range can't iterate over ${printValue(value)}`,
-    );
+    const last = pipe.commands.at(-1) ?? pipe;
+    const fail = (message: string) => this.#source.executionError(last.offset, last.text, message);
+    if (value === null || value instanceof NilPointer) return [];
+    if (value instanceof List) return value.items.map((item, index) => [new Int(index), item]);
+    if (value instanceof GoMap) return value.sorted();
+    if (value instanceof Int) {
+      if (pipe.variables.length > 1)
+        throw fail(`can't use ${value.value} to iterate over more than one variable`);
+      if (value.value > 1_000_000n) throw fail(`range over ${value.value} takes too long`);
+      return Array.from({ length: Math.max(Number(value.value), 0) }, (_unused, index) => [
+        null,
+        new Int(index, value.type),
+      ]);
+    }
+    throw fail(`range can't iterate over ${printValue(value)}`);
   }
 
   #call(statement: Statement & { kind: 'template' }, dot: Value, variables: Variable[]): void {
@@ -137,17 +172,17 @@ class Renderer {
   }
 
   #pipe(pipe: Pipe, dot: Value, variables: Variable[]): Value {
-    let value: Value | typeof NOTHING = NOTHING;
+    let value: Piped = NOTHING;
     for (const command of pipe.commands) value = this.#command(command, dot, variables, value);
     const result = value === NOTHING ? null : value;
     for (const name of pipe.variables) this.#bind(name, result, pipe.isAssignment, variables);
     return result;
   }
 
-  #command(command: Command, dot: Value, variables: Variable[], piped: Value | typeof NOTHING): Value {
+  #command(command: Command, dot: Value, variables: Variable[], piped: Piped): Value {
     const [first, ...rest] = command.operands;
     if (!first) return null;
-    if (first.kind === 'function') return this.#invoke(command, first.name, rest, dot, variables, piped);
+    if (first.kind === 'function') return this.#invoke(command, first, rest, dot, variables, piped);
     if (rest.length > 0 || piped !== NOTHING) {
       throw this.#source.executionError(
         command.offset,
@@ -165,29 +200,70 @@ class Renderer {
 
   #invoke(
     command: Command,
-    name: string,
+    operand: Operand & { kind: 'function' },
     operands: readonly Operand[],
     dot: Value,
     variables: Variable[],
-    piped: Value | typeof NOTHING,
+    piped: Piped,
   ): Value {
-    const call = this.#functions[name];
-    const last = piped === NOTHING ? [] : [piped];
+    const { name } = operand;
+    const called = this.#functions[name];
+    if (!called) throw this.#source.parseError(operand.offset, `function "${name}" not defined`);
+    const { parameters, rest } = called;
+    const count = operands.length + (piped === NOTHING ? 0 : 1);
+    const wrongCount = (wanted: string, got: number) =>
+      this.#source.executionError(
+        operand.offset,
+        name,
+        `wrong number of args for ${name}: want ${wanted} got ${got}`,
+      );
+    if (rest === undefined && count !== parameters.length) throw wrongCount(String(parameters.length), count);
+    if (count < parameters.length) throw wrongCount(`at least ${parameters.length}`, operands.length);
     // Go stops at the first operand that decides: the others may be missing keys.
     if (name === 'and' || name === 'or') {
       let value: Value = null;
-      for (const operand of operands) {
-        value = this.#operand(operand, dot, variables);
+      for (const each of operands) {
+        value = this.#argument(each, 'value', dot, variables);
         if (isTrue(value) === (name === 'or')) return value;
       }
-      return last.length > 0 ? last[0] : value;
+      return piped === NOTHING ? value : piped;
     }
-    const args = operands.map((operand) => this.#operand(operand, dot, variables));
+    const typeAt = (index: number) => parameters[index] ?? rest ?? 'any';
+    const args = operands.map((each, index) => this.#argument(each, typeAt(index), dot, variables));
+    if (piped !== NOTHING) {
+      const last = operands.at(-1) ?? operand;
+      args.push(this.#validated(piped, typeAt(args.length), last, true));
+    }
     try {
-      return call?.(...args, ...last);
+      return called.call(...args);
     } catch (thrown) {
-      const message = thrown instanceof Error ? thrown.message : String(thrown);
-      throw this.#source.executionError(command.offset, command.text, `error calling ${name}: ${message}`);
+      if (!(thrown instanceof CallError)) throw thrown;
+      throw this.#source.executionError(
+        command.offset,
+        command.text,
+        `error calling ${name}: ${thrown.message}`,
+      );
+    }
+  }
+
+  #argument(operand: Operand, type: Parameter, dot: Value, variables: Variable[]): Value {
+    if (operand.kind === 'nil' || operand.kind === 'literal' || operand.kind === 'number') {
+      try {
+        return convertConstant(operand, type);
+      } catch (thrown) {
+        if (!(thrown instanceof CallError)) throw thrown;
+        throw this.#source.executionError(operand.offset, operand.text, thrown.message);
+      }
+    }
+    return this.#validated(this.#operand(operand, dot, variables), type, operand, operand.kind === 'pipe');
+  }
+
+  #validated(value: Value, type: Parameter, operand: Operand, isUnwrapped: boolean): Value {
+    try {
+      return validate(value, type, isUnwrapped);
+    } catch (thrown) {
+      if (!(thrown instanceof CallError)) throw thrown;
+      throw this.#source.executionError(operand.offset, operand.text, thrown.message);
     }
   }
 
@@ -199,18 +275,20 @@ class Renderer {
         return null;
       case 'literal':
         return operand.value;
+      case 'number':
+        return this.#argument(operand, 'any', dot, variables);
       case 'fields':
         return this.#follow(dot, operand.names, operand);
       case 'variable': {
         const variable = variables.findLast(({ name }) => name === operand.name);
-        return this.#follow(variable?.value, operand.names, operand);
+        return this.#follow(variable?.value ?? null, operand.names, operand);
       }
       case 'pipe':
         return this.#follow(this.#pipe(operand.pipe, dot, variables), operand.names, operand);
       case 'function':
         return this.#invoke(
           { operands: [operand], offset: operand.offset, text: operand.text },
-          operand.name,
+          operand,
           [],
           dot,
           variables,
@@ -223,16 +301,25 @@ class Renderer {
     let value = start;
     for (const [depth, name] of names.entries()) {
       const fail = (message: string) => this.#source.executionError(operand.offset, operand.text, message);
-      if (value === null || value === undefined) {
+      if (value === null) {
         throw fail(
           depth === 0
             ? `nil data; no entry for key "${name}"`
             : `nil pointer evaluating interface {}.${name}`,
         );
       }
-      if (!isMap(value)) throw fail(`can't evaluate field ${name} in type interface {}`);
-      if (!hasKey(value, name)) throw fail(`map has no entry for key "${name}"`);
-      value = value[name];
+      if (value instanceof NilPointer) throw fail(`nil pointer evaluating *${value.to}.${name}`);
+      const fields: Map<string, Value> | undefined =
+        value instanceof GoMap ? value.entries : value instanceof Struct ? value.fields : undefined;
+      const found: Value | undefined = fields?.get(name);
+      if (found === undefined) {
+        throw fail(
+          value instanceof GoMap
+            ? `map has no entry for key "${name}"`
+            : `can't evaluate field ${name} in type ${depth > 0 && !(value instanceof Struct) ? 'interface {}' : typeName(value)}`,
+        );
+      }
+      value = found;
     }
     return value;
   }
@@ -244,9 +331,18 @@ class Renderer {
   }
 
   #write(text: string): void {
-    this.output += text;
-    if (this.output.length > OUTPUT_LIMIT) {
+    this.#pieces.push(text);
+    this.#length += text.length;
+    if (this.#length > OUTPUT_LIMIT) {
       throw this.#source.parseError(0, `the rendered template is larger than ${OUTPUT_LIMIT} bytes`);
     }
   }
+}
+
+/** What an action prints: nothing at all is `<no value>`, in a composite it is `<nil>`. */
+function shown(value: Value): string {
+  if (value === null) return '<no value>';
+  if (value instanceof Struct && value.isPointer && value.text === undefined)
+    return printValue(value).slice(1);
+  return printValue(value);
 }

@@ -1,6 +1,7 @@
 import { KindlingError } from '../../../protocol/error.ts';
+import { fromBytes } from './values.ts';
 
-/** The text of a template with its name, so that every complaint can say where. */
+/** The text of a template, as bytes, with its name, so that every complaint can say where. */
 export class Source {
   readonly name: string;
   readonly text: string;
@@ -24,9 +25,13 @@ export class Source {
   /** Go's parse errors name the line only. */
   parseError(offset: number, message: string): KindlingError {
     const line = this.lineOf(offset);
-    return new KindlingError('KND_TEMPLATE_INVALID', `template: ${this.name}:${line}: ${message}`, {
-      evidence: { line },
-    });
+    return new KindlingError(
+      'KND_TEMPLATE_INVALID',
+      `template: ${this.name}:${line}: ${fromBytes(message)}`,
+      {
+        evidence: { line },
+      },
+    );
   }
 
   /** Go's execution errors name line, column and the piece that failed. */
@@ -35,7 +40,7 @@ export class Source {
     const at = `${this.name}:${line}:${this.columnOf(offset)}`;
     return new KindlingError(
       'KND_TEMPLATE_INVALID',
-      `template: ${at}: executing "${this.name}" at <${piece}>: ${message}`,
+      `template: ${at}: executing "${this.name}" at <${fromBytes(piece)}>: ${fromBytes(message)}`,
       { evidence: { line } },
     );
   }

@@ -26,7 +26,8 @@ export interface Command {
 export type Operand = { offset: number; text: string } & (
   | { kind: 'dot' }
   | { kind: 'nil' }
-  | { kind: 'literal'; value: string | number | boolean }
+  | { kind: 'literal'; value: string | boolean }
+  | { kind: 'number'; int?: bigint; float?: number; isFloat: boolean }
   | { kind: 'fields'; names: string[] }
   | { kind: 'variable'; name: string; names: string[] }
   | { kind: 'function'; name: string }

@@ -1,113 +1,183 @@
-/** What templates compute with. Go's maps, slices and scalars as plain JavaScript; nil is null. */
-export type Value =
-  | string
-  | number
-  | boolean
-  | null
+/**
+ * What templates compute with, with the types that Go would have: `eq 1 1.0` is an error there, and nothing above 2^53 may be
+ * rounded. A text is bytes, one per character (latin1), as in Go: `len`, `substr` and `b64dec` count bytes. A float64 is a
+ * JavaScript number, nil is null.
+ */
+export type Value = string | boolean | number | null | Int | List | GoMap | Struct | NilPointer;
+
+export type IntType = 'int' | 'int64' | 'int32' | 'uint8' | 'uint32' | 'uint64';
+
+const BITS: Record<IntType, number> = { int: 64, int64: 64, int32: 32, uint8: 8, uint32: 32, uint64: 64 };
+
+/** A whole number; it overflows as Go's does. */
+export class Int {
+  readonly value: bigint;
+  readonly type: IntType;
+
+  constructor(value: bigint | number, type: IntType = 'int') {
+    const wide = BigInt(value);
+    const wrap = type.startsWith('u') ? BigInt.asUintN : BigInt.asIntN;
+    this.value = wrap(BITS[type], wide);
+    this.type = type;
+  }
+}
+
+/** A slice. */
+export class List {
+  readonly items: Value[];
+  /** Of its elements: «interface {}», «string», «int», «uint8». */
+  readonly element: string;
+
+  /** A slice that was never made: JSON has null for it. */
+  readonly isNil: boolean;
+
+  constructor(items: Value[], element = 'interface {}', isNil = false) {
+    this.items = items;
+    this.element = element;
+    this.isNil = isNil;
+  }
+}
+
+/** A map with texts as keys. */
+export class GoMap {
+  readonly entries: Map<string, Value>;
+  /** Of its values: «interface {}» or «string». */
+  readonly element: string;
+
+  constructor(entries: Iterable<readonly [string, Value]> = [], element = 'interface {}') {
+    this.entries = new Map(entries);
+    this.element = element;
+  }
+
+  /** Go ranges over maps and prints them in the order of their keys, compared byte by byte. */
+  sorted(): [string, Value][] {
+    return [...this.entries].sort(([a], [b]) => (a < b ? -1 : 1));
+  }
+}
+
+/** A struct, or a pointer to one. */
+export class Struct {
+  readonly name: string;
+  readonly fields: Map<string, Value>;
+  readonly isPointer: boolean;
+  /** What `String()` gives, where the type has it. */
+  readonly text: string | undefined;
+  /** The names of its fields in JSON and YAML. */
+  readonly json: ReadonlyMap<string, string>;
+
+  constructor(
+    name: string,
+    fields: Iterable<readonly [string, Value]>,
+    {
+      isPointer = false,
+      text,
+      json = new Map(),
+    }: { isPointer?: boolean; text?: string; json?: ReadonlyMap<string, string> } = {},
+  ) {
+    this.name = name;
+    this.fields = new Map(fields);
+    this.isPointer = isPointer;
+    this.text = text;
+    this.json = json;
+  }
+}
+
+export class NilPointer {
+  readonly to: string;
+
+  constructor(to: string) {
+    this.to = to;
+  }
+}
+
+/** What callers give: JSON, with structs of Go in it where a type matters. Numbers become float64, as Go reads JSON. */
+export type TemplateData =
+  | Value
   | undefined
-  | Value[]
-  | { [key: string]: Value }
-  | FunctionValue;
+  | readonly TemplateData[]
+  | { readonly [key: string]: TemplateData };
 
-type FunctionValue = (...args: Value[]) => Value;
-
-export function isMap(value: Value): value is { [key: string]: Value } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+export function toValue(data: TemplateData): Value {
+  if (data === undefined || data === null) return null;
+  if (typeof data === 'string') return toBytes(data);
+  if (typeof data !== 'object') return data;
+  if (isGoValue(data)) return data;
+  if (isArray(data)) return new List(data.map(toValue));
+  return new GoMap(Object.entries(data).map(([key, value]) => [toBytes(key), toValue(value)]));
 }
 
-/** Own keys only: a template must not reach `constructor` or `__proto__`. */
-export function hasKey(map: { [key: string]: Value }, key: string): boolean {
-  return Object.hasOwn(map, key);
+function isGoValue(data: object): data is Int | List | GoMap | Struct | NilPointer {
+  return [Int, List, GoMap, Struct, NilPointer].some((type) => data instanceof type);
 }
 
-/** Go ranges over maps and prints them in the order of their keys, compared byte by byte. */
-export function sortedKeys(map: object): string[] {
-  return Object.keys(map).sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+function isArray(data: object): data is readonly TemplateData[] {
+  return Array.isArray(data);
+}
+
+export function toBytes(text: string): string {
+  return isAscii(text) ? text : Buffer.from(text, 'utf8').toString('latin1');
+}
+
+/** Bytes that are no UTF-8 become U+FFFD, one each, as where Go goes through a text rune by rune. */
+export function fromBytes(bytes: string): string {
+  return isAscii(bytes) ? bytes : Buffer.from(bytes, 'latin1').toString('utf8');
+}
+
+function isAscii(text: string): boolean {
+  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 0x7f) return false;
+  return true;
+}
+
+/** The Go type of a value, as `%T` prints it. */
+export function typeName(value: Value): string {
+  if (value === null) return '<nil>';
+  if (typeof value === 'string') return 'string';
+  if (typeof value === 'boolean') return 'bool';
+  if (typeof value === 'number') return 'float64';
+  if (value instanceof Int) return value.type;
+  if (value instanceof List) return `[]${value.element}`;
+  if (value instanceof GoMap) return `map[string]${value.element}`;
+  if (value instanceof NilPointer) return `*${value.to}`;
+  return (value.isPointer ? '*' : '') + value.name;
+}
+
+export function kindName(value: Value): string {
+  if (value === null) return 'invalid';
+  if (value instanceof List) return 'slice';
+  if (value instanceof GoMap) return 'map';
+  if (value instanceof NilPointer) return 'ptr';
+  if (value instanceof Struct) return value.isPointer ? 'ptr' : 'struct';
+  return typeName(value);
 }
 
 /** Go's truth: false, 0, "", nil and what is empty are false. */
 export function isTrue(value: Value): boolean {
-  if (value === null || value === undefined) return false;
+  if (value === null || value instanceof NilPointer) return false;
   if (typeof value === 'boolean') return value;
   if (typeof value === 'number') return value !== 0;
-  if (typeof value === 'string' || Array.isArray(value)) return value.length > 0;
-  if (isMap(value)) return Object.keys(value).length > 0;
+  if (value instanceof Int) return value.value !== 0n;
+  if (typeof value === 'string') return value.length > 0;
+  if (value instanceof List) return value.items.length > 0;
+  if (value instanceof GoMap) return value.entries.size > 0;
   return true;
 }
 
-/** The Go type a value would have, for messages. */
-export function typeName(value: Value): string {
-  if (value === null || value === undefined) return 'nil';
-  if (typeof value === 'string') return 'string';
-  if (typeof value === 'boolean') return 'bool';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'int' : 'float64';
-  if (Array.isArray(value)) return '[]interface {}';
-  return typeof value === 'function' ? 'func' : 'map[string]interface {}';
+/** reflect.DeepEqual. */
+export function areDeepEqual(a: Value, b: Value): boolean {
+  if (typeName(a) !== typeName(b)) return false;
+  if (a instanceof Int && b instanceof Int) return a.value === b.value;
+  if (a instanceof List && b instanceof List)
+    return (
+      a.items.length === b.items.length &&
+      a.items.every((item, at) => areDeepEqual(item, b.items[at] ?? null))
+    );
+  if (a instanceof GoMap && b instanceof GoMap) return haveEqualEntries(a.entries, b.entries);
+  if (a instanceof Struct && b instanceof Struct) return haveEqualEntries(a.fields, b.fields);
+  return a === b || (a instanceof NilPointer && b instanceof NilPointer);
 }
 
-/** As Go's `%v` prints it. A missing value at the top of an action is `<no value>`, inside a composite `<nil>`. */
-export function printValue(value: Value): string {
-  if (value === null || value === undefined) return '<nil>';
-  if (typeof value === 'string') return value;
-  if (typeof value === 'number') return printNumber(value);
-  if (typeof value === 'boolean') return String(value);
-  if (Array.isArray(value)) return `[${value.map(printValue).join(' ')}]`;
-  if (isMap(value)) {
-    return `map[${sortedKeys(value)
-      .map((key) => `${key}:${printValue(value[key])}`)
-      .join(' ')}]`;
-  }
-  return '<func>';
-}
-
-function printNumber(value: number): string {
-  if (Number.isInteger(value)) return String(value);
-  const exponent = Math.floor(Math.log10(Math.abs(value)));
-  if (exponent < -4 || exponent >= 21) {
-    return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
-  }
-  return String(value);
-}
-
-/** Go's `eq`: basic kinds only; values of different kinds are an error, not unequal. */
-export function areEqual(a: Value, b: Value): boolean {
-  const missing = (value: Value) => value === null || value === undefined;
-  if (missing(a) || missing(b)) return missing(a) && missing(b);
-  if (typeof a === 'object' || typeof b === 'object') {
-    if (typeof a === typeof b && Array.isArray(a) === Array.isArray(b))
-      throw new Error('non-comparable type');
-  }
-  if (typeof a !== typeof b) throw incompatible(a, b);
-  return a === b;
-}
-
-/** -1, 0 or 1; strings are compared byte by byte. */
-export function compare(a: Value, b: Value): number {
-  if (typeof a === 'number' && typeof b === 'number') return Math.sign(a - b);
-  if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
-  if (typeof a !== typeof b) throw incompatible(a, b);
-  throw new Error('invalid type for comparison');
-}
-
-function incompatible(a: Value, b: Value): Error {
-  return new Error(`incompatible types for comparison: ${typeName(a)} and ${typeName(b)}`);
-}
-
-/** A list from whatever can be one. */
-export function toList(value: Value): Value[] {
-  if (Array.isArray(value)) return value;
-  if (value === null || value === undefined) return [];
-  throw new Error(`expected a list, got ${typeName(value)}`);
-}
-
-export function toText(value: Value): string {
-  return value === null || value === undefined ? '' : printValue(value);
-}
-
-/** sprig's lenient conversion: text that is no number is 0. */
-export function toInteger(value: Value): number {
-  if (typeof value === 'number') return Math.trunc(value);
-  if (typeof value === 'boolean') return value ? 1 : 0;
-  const number = Number(toText(value).trim());
-  return Number.isFinite(number) ? Math.trunc(number) : 0;
+function haveEqualEntries(a: Map<string, Value>, b: Map<string, Value>): boolean {
+  return (
+    a.size === b.size && [...a].every(([key, value]) => b.has(key) && areDeepEqual(value, b.get(key) ?? null))
+  );
 }
