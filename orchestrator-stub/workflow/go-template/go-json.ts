@@ -1,5 +1,5 @@
 import { fail } from './errors.ts';
-import { structMap } from './go-yaml-text.ts';
+import { marshaled } from './go-yaml-text.ts';
 import { bytesOf } from './print.ts';
 import { fromBytes, GoMap, Int, List, NilPointer, Struct, toBytes, type Value } from './values.ts';
 
@@ -28,7 +28,10 @@ function plain(value: Value): unknown {
     return value.element === 'uint8'
       ? Buffer.from(bytesOf(value), 'latin1').toString('base64')
       : value.items.map(plain);
-  if (value instanceof Struct) return plainEntries([...structMap(value).entries]);
+  if (value instanceof Struct) {
+    const inner = marshaled(value);
+    return inner instanceof GoMap ? plainEntries([...inner.entries]) : plain(inner);
+  }
   return plainEntries(value.sorted());
 }
 

@@ -107,9 +107,14 @@ export function parseTime(layout: string, text: string): bigint | undefined {
     source += quoted(layout.slice(at, part.index)) + (LAYOUT.find(([known]) => known === part[0])?.[1] ?? '');
     at = part.index + part[0].length;
   }
-  const found = new RegExp(`^${source}${quoted(layout.slice(at))}$`).exec(text);
+  const names = [...source.matchAll(/\(\?<(\w+)>/g)].map(([, name = '']) => name);
+  const unnamed = source.replaceAll(/\(\?<\w+>/g, '(');
+  const found = new RegExp(`^${unnamed}${quoted(layout.slice(at))}$`).exec(text);
   if (!found) return undefined;
-  const groups: Record<string, string | undefined> = found.groups ?? {};
+  // A layout may name a part twice; the last one counts.
+  const groups: Record<string, string | undefined> = Object.fromEntries(
+    names.map((name, index) => [name, found[index + 1]]),
+  );
   const number = (name: string, fallback: number) => Number(groups[name] ?? fallback);
   const month = groups['monthName']
     ? MONTHS.findIndex((name) => name.startsWith(groups['monthName'] ?? '')) + 1

@@ -10,7 +10,7 @@ const MAX_SIMPLE_KEY = 128;
 
 /** The text after a key or dash, from the space or line break on. */
 function node(value: Value, indent: number, isInList: boolean): string {
-  if (value instanceof Struct) return node(structMap(value), indent, isInList);
+  if (value instanceof Struct) return node(marshaled(value), indent, isInList);
   if (value instanceof GoMap) {
     if (value.entries.size === 0) return ' {}\n';
     const lines = [...value.entries]
@@ -40,7 +40,8 @@ function longEntry(name: string, value: Value, indent: number): string {
 }
 
 function afterKey(value: Value, indent: number, column: number): string {
-  if (value instanceof GoMap || value instanceof List || value instanceof Struct) {
+  if (value instanceof Struct) return afterKey(marshaled(value), indent, column);
+  if (value instanceof GoMap || value instanceof List) {
     const text = node(value, indent, false);
     return text.startsWith(' {}') || text.startsWith(' []') ? text : `\n${text}`;
   }
@@ -52,7 +53,13 @@ function block(lines: string, indent: number, isInList: boolean): string {
   return isInList ? ` ${lines.slice(indent)}` : lines;
 }
 
-export function structMap(value: Struct): GoMap {
+/** What a struct is in JSON: times and versions are texts. */
+export function marshaled(value: Struct): Value {
+  if (value.text === undefined) return structMap(value);
+  return value.text.replace(/^(\S+) (\S+) \+0000 UTC$/, '$1T$2Z');
+}
+
+function structMap(value: Struct): GoMap {
   const entries = [...value.fields].filter(([, each]) => !isEmpty(each));
   return new GoMap(entries.map(([name, each]) => [value.json.get(name) ?? name, each]));
 }
