@@ -59,10 +59,14 @@ function quiet(command: Command): Command {
 }
 
 function judgeWith(program: Command, args: readonly string[], isMention: boolean): string | undefined {
-  for (const command of withoutEffect(program)) command.action(() => {});
+  // Before any action, also that of a command which has commands of its own: it is parsed, and nothing happens.
+  program.hook('preAction', () => {
+    throw new Parsed();
+  });
   try {
     program.parse([...args], { from: 'user' });
   } catch (error) {
+    if (error instanceof Parsed) return undefined;
     if (!(error instanceof CommanderError)) return String(error);
     if (error.exitCode === 0 || error.code === 'commander.help') return undefined;
     return isMention && INCOMPLETE.includes(error.code) ? undefined : error.message;
@@ -70,10 +74,8 @@ function judgeWith(program: Command, args: readonly string[], isMention: boolean
   return undefined;
 }
 
-/** The commands that would do something: they are parsed, and nothing happens. */
-function withoutEffect(command: Command): Command[] {
-  return command.commands.length === 0 ? [command] : command.commands.flatMap(withoutEffect);
-}
+/** The command is right. */
+class Parsed extends Error {}
 
 function judgeQemu(args: readonly string[]): string | undefined {
   try {

@@ -1,5 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { RetryWindow } from '../../net/retry-window.ts';
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 const waits: number[] = [];
 vi.mock('node:timers/promises', () => ({
@@ -9,6 +8,13 @@ vi.mock('node:timers/promises', () => ({
     signal?.throwIfAborted();
   },
 }));
+// Test files of one worker share modules: ours is loaded anew with these timers, and nobody gets them after us.
+vi.resetModules();
+const { RetryWindow } = await import('../../net/retry-window.ts');
+afterAll(() => {
+  vi.doUnmock('node:timers/promises');
+  vi.resetModules();
+});
 
 beforeEach(() => {
   waits.length = 0;

@@ -4,6 +4,7 @@ import { compilePlainMachine } from '../../../../actions/image-writer/decoders/b
 import { BLOCK_MARK, type Mark, MarkFinder } from '../../../../actions/image-writer/decoders/bz2/marks.ts';
 import { startBlockThreads } from '../../../../actions/image-writer/decoders/bz2.ts';
 import fc from '../../../seeds/fast-check.ts';
+import { rounds } from '../../../seeds/seeds.ts';
 import { seededRandom } from '../test-image.ts';
 import { bzip2, type DecodeOptions, decode as decodeWith } from './decode-bz2.ts';
 
@@ -133,7 +134,7 @@ describe('a bz2 file is decoded to what was compressed:', () => {
           expect((await decode(bzip2(bytes, level))).equals(bytes)).toBe(true);
         },
       ),
-      { numRuns: 40 },
+      { numRuns: 10 },
     );
   });
 });
@@ -194,7 +195,7 @@ describe('a bz2 file that is', () => {
       file.length - 1,
       file.length - 2,
     ];
-    for (let i = 0; i < 60; i += 1) cuts.push(Math.floor(random() * file.length));
+    for (let i = 0; i < rounds(10); i += 1) cuts.push(Math.floor(random() * file.length));
     for (const cut of cuts) {
       await expect(decode(file.subarray(0, cut)), `cut at ${cut}`).rejects.toMatchObject({
         code: 'KND_IMAGE_TRUNCATED',
@@ -227,7 +228,7 @@ describe('a bz2 file that is', () => {
   test.each(MACHINES)('damaged by one bit is an error, or its bytes are right, decoded %s', async (name) => {
     const random = seededRandom(11);
     const codes = new Map<string, number>();
-    for (let i = 0; i < 200; i += 1) {
+    for (let i = 0; i < rounds(25); i += 1) {
       const bad = Buffer.from(file);
       // half of them where the tables are
       const at = Math.floor(i % 2 === 0 ? 4 + random() * 150 : random() * bad.length);
