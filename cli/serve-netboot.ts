@@ -1,7 +1,10 @@
 import { join } from 'node:path';
 import type { DhcpMode } from '../netboot/dhcp/decide-reply.ts';
 import type { Stub } from '../orchestrator-stub/serve.ts';
+import { toKindlingError } from '../protocol/error.ts';
 import { printable } from './table.ts';
+
+const RENEWAL_MS = 86_400_000;
 
 export interface NetbootOptions {
   device: string;
@@ -36,7 +39,7 @@ export async function serveNetboot(stub: Stub, options: NetbootOptions): Promise
     reservationsFile,
     { prepareBootFiles },
     { openSiteKeys },
-    { saveRequest },
+    { keptRequest, saveRequest },
     { ensureMicroOs },
     { ensureIpxe },
   ] = await Promise.all([
@@ -71,8 +74,17 @@ export async function serveNetboot(stub: Stub, options: NetbootOptions): Promise
     additionalKernelArgs: options.kernelArgs,
   };
   saveRequest(options.stateFolder, request);
-  await prepareBootFiles(request, await openSiteKeys(options.stateFolder));
-  return servePxe({
+  // «kindling build site» may have been told more since.
+  const makeBootFiles = async () =>
+    prepareBootFiles(keptRequest(options.stateFolder) ?? request, await openSiteKeys(options.stateFolder));
+  await makeBootFiles();
+  await using started = new AsyncDisposableStack();
+  // Signed lists end some day: what is half way there is signed anew, and everything else stays as it is.
+  const renewal = setInterval(() => {
+    makeBootFiles().catch((thrown) => console.error(printable(toKindlingError(thrown).message)));
+  }, RENEWAL_MS);
+  started.defer(() => clearInterval(renewal));
+  const pxe = await servePxe({
     device: options.device,
     mode: options.mode,
     reservations: options.reservations
@@ -96,4 +108,6 @@ export async function serveNetboot(stub: Stub, options: NetbootOptions): Promise
       stub.announce({ type: 'netboot', nodeId: '', step: 'tftp', client: address, what: file, bytes });
     },
   });
+  started.use(pxe);
+  return started.move();
 }

@@ -380,6 +380,12 @@ export const ERROR_CODES = {
     meaning: 'The config archive is not as the site signed it: a file in it was changed, added or removed.',
     hint: 'Make the boot files again (kindling build site) and look at the server they come from: somebody changed them.',
   },
+  KND_ARCHIVE_EXPIRED: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The site’s config archive is past its end date; nothing was done with it.',
+    hint: 'If the machine’s clock is right, make the boot files again (kindling build site) or start kindling serve, which does; otherwise somebody serves old files.',
+  },
   KND_ARCHIVE_FOREIGN: {
     exit: 4,
     retryable: false,
@@ -391,6 +397,13 @@ export const ERROR_CODES = {
     retryable: false,
     meaning: 'The kernel command line names a site’s key, but no config archive was loaded.',
     hint: 'Load config-archive.cpio after the initramfs, as the site’s boot.ipxe does.',
+  },
+  KND_ARCHIVE_OLD: {
+    exit: 4,
+    retryable: false,
+    meaning:
+      'The site’s config archive is older than one that this machine has started with; nothing was done with it.',
+    hint: 'Somebody serves an old set of boot files, or a backup of the orchestrator was restored: make the boot files again (kindling build site).',
   },
   KND_BOOT_NOT_MICROOS: {
     exit: 4,
@@ -859,7 +872,7 @@ export const ERROR_CODES = {
     exit: 4,
     retryable: true,
     meaning:
-      'Boot files of the orchestrator are not signed by the site’s key, or are not those of the signed list.',
+      'Boot files of the orchestrator are not signed by the site’s key, are not those of the signed list, or are older than those the mirror has had.',
     hint: 'Check the address and --key; if they are right, somebody changed the files. The mirror goes on with those it has.',
   },
   KND_MIRROR_UNREACHABLE: {

@@ -2,7 +2,16 @@
 export const ARCHIVE_LIST_PATH = 'etc/kindling/archive.signed.json';
 export const ARCHIVE_DOMAIN = 'kindling-config-archive';
 
-export interface ArchiveList {
+/** How new a signed list is: a mirror or a node that has seen one takes no lower version, and none after its end. */
+export interface Edition {
+  version: number;
+  /** ISO 8601. */
+  expires: string;
+}
+
+export interface ArchiveList extends Edition {
+  /** The site's id: it stays when keys change. */
+  site: string;
   /** Path without a leading slash → SHA-256, hexadecimal. */
   files: Record<string, string>;
 }
@@ -28,8 +37,8 @@ export const OTHER_CA_PATHS = [
 export const BOOT_LIST_NAME = 'boot-files.signed.json';
 export const BOOT_DOMAIN = 'kindling-boot-files';
 
-export interface BootList {
-  /** The site's public keys, newest first: a mirror trusts these from then on. */
+export interface BootList extends Edition {
+  /** The site's public keys, newest first: a mirror trusts these from then on, and no others. */
   keys: string[];
   /** Name → what the file must be. */
   files: Record<string, { size: number; sha256: string }>;

@@ -10,6 +10,7 @@ import { BOOT_DOMAIN, BOOT_LIST_NAME, type BootList } from '../protocol/site-fil
 import { publicArchiveKeys } from './archive-key.ts';
 import { packConfigArchive } from './config-archive.ts';
 import { signDetached } from './detached-signature.ts';
+import { Editions } from './editions.ts';
 import { keyEnrollmentFiles } from './key-enrollment.ts';
 import { refuseSecrets } from './public-values.ts';
 import { readRevocations, revokeProgram } from './revocations.ts';
@@ -38,6 +39,11 @@ export interface BootFilesRequest {
   consoles?: string[] | undefined;
   additionalKernelArgs?: string[] | undefined;
 }
+
+/** How long a node takes an archive: longer than a machine lies on a shelf before it is installed. */
+const ARCHIVE_DAYS = 400;
+/** How long a mirror takes a list. `kindling serve` makes a new one in time; a mirror that gets no newer one is being cut off. */
+const BOOT_LIST_DAYS = 90;
 
 /** Names below /tink-stack/; those of EMF where it has them (docs/background/emf.md#boot-file-names). */
 const NAMES = {
@@ -77,15 +83,26 @@ export async function prepareBootFiles(request: BootFilesRequest, keys: SiteKeys
   const initramfs = readFileSync(join(request.microOsFolder, NAMES.initramfs));
   const environment = { kindling_server: request.serverUrl, ...request.environment };
   const ca = request.serverUrl.startsWith('https:') ? keys.ca : undefined;
-  const archive = packConfigArchive({ ca, environment }, archiveKeys);
   const script = renderScript(request, archiveKeys);
+  const commandLine = fixedKernelArguments(script);
+  const editions = new Editions(keys.editions);
+  // The archive is what a node judges a whole set by, so it is new when any part of the set is.
+  const set = [
+    ca,
+    environment,
+    commandLine,
+    publicArchiveKeys(archiveKeys),
+    sha256(kernel),
+    sha256(initramfs),
+  ];
+  const edition = editions.of('config archive', set, ARCHIVE_DAYS);
+  const archive = packConfigArchive({ ca, environment, site: secureBoot.owner, edition }, archiveKeys);
   stack
     .set(NAMES.kernel, kernel)
     .set(NAMES.initramfs, initramfs)
     .set(NAMES.archive, archive)
     .set(NAMES.script, script);
 
-  const commandLine = fixedKernelArguments(script);
   const initrds = [
     { name: NAMES.initramfs, contents: initramfs },
     { name: NAMES.archive, contents: archive },
@@ -101,13 +118,14 @@ export async function prepareBootFiles(request: BootFilesRequest, keys: SiteKeys
   for (const [name, contents] of await keyEnrollmentFiles(secureBoot, keys.ca, once))
     stack.set(name, contents);
   await addDetachedSignatures(stack, keys.codeSigner);
+  const files = filesOf(stack);
+  const siteKeys = publicArchiveKeys(archiveKeys);
+  const listEdition = editions.of('boot files', [files, siteKeys], BOOT_LIST_DAYS);
+  const list: BootList = { ...listEdition, keys: siteKeys, files };
+  editions.save();
   for (const [name, contents] of tftp) put(request.tftpFolder, name, contents);
   for (const [name, contents] of stack) put(request.stackFolder, name, contents);
-  put(
-    request.stackFolder,
-    BOOT_LIST_NAME,
-    sealDocument(BOOT_DOMAIN, listOf(stack, archiveKeys), archiveKeys),
-  );
+  put(request.stackFolder, BOOT_LIST_NAME, sealDocument(BOOT_DOMAIN, list, archiveKeys));
   once.save();
 }
 
@@ -150,19 +168,17 @@ async function addDetachedSignatures(
     stack.set(`${name}.sig`, await signDetached(Buffer.from(stack.get(name) ?? ''), signer));
 }
 
-function listOf(stack: ReadonlyMap<string, Buffer | string>, archiveKeys: readonly KeyObject[]): BootList {
-  return {
-    keys: publicArchiveKeys(archiveKeys),
-    files: Object.fromEntries(
-      [...stack].map(([name, contents]) => [
-        name,
-        {
-          size: Buffer.byteLength(contents),
-          sha256: createHash('sha256').update(contents).digest('hex'),
-        },
-      ]),
-    ),
-  };
+function filesOf(stack: ReadonlyMap<string, Buffer | string>): BootList['files'] {
+  return Object.fromEntries(
+    [...stack].map(([name, contents]) => [
+      name,
+      { size: Buffer.byteLength(contents), sha256: sha256(contents) },
+    ]),
+  );
+}
+
+function sha256(contents: Buffer | string): string {
+  return createHash('sha256').update(contents).digest('hex');
 }
 
 /** In one step: a machine that is just loading it gets the old file or the new one, also after a power cut. */

@@ -7,6 +7,7 @@ import {
   ARCHIVE_LIST_PATH,
   type ArchiveList,
   CA_PATHS,
+  type Edition,
   ENVIRONMENT_PATHS,
 } from '../protocol/site-files.ts';
 
@@ -16,6 +17,9 @@ export interface SiteConfig {
   ca?: string | undefined;
   /** KEY=VALUE as EMF's Micro-OS reads it (KEYCLOAK_URL, http_proxy, EXTRA_HOSTS, …). */
   environment: Readonly<Record<string, string>>;
+  /** The site's id, and how new this archive is. */
+  site: string;
+  edition: Edition;
 }
 
 /**
@@ -23,11 +27,14 @@ export interface SiteConfig {
  * these files simply are there when the agent starts. It carries a list of them, signed with the site's key, which the agent
  * checks before it uses any. Same settings, same bytes.
  */
-export function packConfigArchive({ ca, environment }: SiteConfig, keys: readonly KeyObject[]): Buffer {
+export function packConfigArchive(config: SiteConfig, keys: readonly KeyObject[]): Buffer {
+  const { ca, environment, site, edition } = config;
   const settings = Object.entries(environment).map(settingLine).join('');
   const files: [string, string][] = ENVIRONMENT_PATHS.map((path) => [path, settings]);
   if (ca !== undefined) files.push(...CA_PATHS.map((path): [string, string] => [path, `${ca.trimEnd()}\n`]));
   const list: ArchiveList = {
+    site,
+    ...edition,
     files: Object.fromEntries(files.map(([path, text]) => [path, sha256(text)])),
   };
   files.push([ARCHIVE_LIST_PATH, sealDocument(ARCHIVE_DOMAIN, list, keys)]);

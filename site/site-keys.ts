@@ -31,6 +31,8 @@ export interface SiteKeys {
   codeSigner: SigningKey & { chain: string | undefined };
   /** File that tells what was signed with which key (sign-once.ts). */
   signingNotes: string;
+  /** File with the versions that were given out (editions.ts). */
+  editions: string;
 }
 
 export const ROTATABLE = ['tls', 'secure-boot', 'archive'] as const;
@@ -57,6 +59,7 @@ export async function openSiteKeys(stateFolder: string, names: readonly string[]
     archive: openArchiveKeys(stateFolder),
     codeSigner: { ...(await openCodeSigner(stateFolder)), chain: crossCertificateFile(stateFolder) },
     signingNotes: join(stateFolder, 'secure-boot', 'signed.json'),
+    editions: join(stateFolder, 'editions.json'),
   };
 }
 

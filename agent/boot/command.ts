@@ -89,7 +89,11 @@ async function bringUpAndRun(boot: Boot, signal: AbortSignal): Promise<void> {
   const action = args.last('kindling.action');
   if (action) checkAction(action);
   const checked = verifySiteArchive(files, args);
-  if (checked !== undefined) view.line('site', `config archive: ${checked} files, signed by the site`);
+  if (checked)
+    view.line(
+      'site',
+      `config archive: ${checked.files} files, signed by the site, version ${checked.version}`,
+    );
   const resolved = loadConfig([]);
   const { config } = resolved;
   const plan = parseNetwork(args);

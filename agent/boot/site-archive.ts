@@ -11,16 +11,39 @@ import {
 } from '../../protocol/site-files.ts';
 import type { KernelArguments } from '../../system/kernel-arguments.ts';
 import type { MachineFiles } from '../../system/machine-files.ts';
+import { readSeenVersion, rememberVersion } from './seen-version.ts';
+
+export interface CheckedArchive {
+  /** How many files were checked. */
+  files: number;
+  version: number;
+}
 
 /**
  * Refuses the config archive unless the site's key signed it and it is all there as signed. The key comes on the kernel
  * command line (kindling.site_key=), which under Secure Boot is part of what the firmware checked. Without a key there is
- * nothing to check against: the boot script's transport is all the trust there is. Gives the number of files checked.
+ * nothing to check against: the boot script's transport is all the trust there is. A machine that has started with a version takes
+ * no older one: a set with a known hole is as well signed as the one that mends it.
  */
-export function verifySiteArchive(files: MachineFiles, args: KernelArguments): number | undefined {
+export function verifySiteArchive(
+  files: MachineFiles,
+  args: KernelArguments,
+  now = new Date(),
+): CheckedArchive | undefined {
   const key = args.last('kindling.site_key');
   if (key === undefined) return undefined;
-  const { files: listed } = openList(files, key);
+  const { files: listed, site, version, expires } = openList(files, key);
+  const seen = readSeenVersion(files, site) ?? 0;
+  if (version < seen)
+    throw new KindlingError(
+      'KND_ARCHIVE_OLD',
+      `the config archive is version ${version}; this machine has started with version ${seen}`,
+    );
+  if (Date.parse(expires) <= now.getTime())
+    throw new KindlingError(
+      'KND_ARCHIVE_EXPIRED',
+      `the config archive was good until ${expires}, and this machine’s clock says ${now.toISOString()}`,
+    );
   for (const [path, expected] of Object.entries(listed)) {
     const contents = files.bytes(path);
     if (contents === undefined)
@@ -36,7 +59,8 @@ export function verifySiteArchive(files: MachineFiles, args: KernelArguments): n
     if (!(path in listed) && files.bytes(path) !== undefined)
       throw new KindlingError('KND_ARCHIVE_CHANGED', `/${path} is there, but the site signed no such file`);
   }
-  return Object.keys(listed).length;
+  if (version > seen) rememberVersion(files, site, version);
+  return { files: Object.keys(listed).length, version };
 }
 
 function openList(files: MachineFiles, key: string): ArchiveList {
@@ -45,8 +69,14 @@ function openList(files: MachineFiles, key: string): ArchiveList {
     throw new KindlingError('KND_ARCHIVE_MISSING', `this boot has no config archive (/${ARCHIVE_LIST_PATH})`);
   const opened = openDocument(ARCHIVE_DOMAIN, text, [key]);
   switch (opened.kind) {
-    case 'genuine':
-      return opened.value as ArchiveList;
+    case 'genuine': {
+      const list = opened.value as ArchiveList;
+      if (typeof list.version === 'number' && /^[\w-]{1,64}$/.test(list.site)) return list;
+      throw new KindlingError(
+        'KND_ARCHIVE_OLD',
+        'the config archive has no version: it was made by Kindling before November 2026',
+      );
+    }
     case 'foreign':
       throw new KindlingError(
         'KND_ARCHIVE_FOREIGN',

@@ -54,6 +54,7 @@ export async function orchestratedKernel(
   const kernel = await microOsKernel({ profile: options.profile, cmdline });
   if (ca === undefined) return kernel;
   const archive = join(options.folder, 'config-archive.cpio');
-  writeFileSync(archive, packConfigArchive({ ca, environment: {} }, []));
+  const edition = { version: 1, expires: '2100-01-01T00:00:00Z' };
+  writeFileSync(archive, packConfigArchive({ ca, environment: {}, site: 'lab', edition }, []));
   return { ...kernel, initrd: [kernel.initrd ?? [], archive].flat() };
 }

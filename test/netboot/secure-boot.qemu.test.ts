@@ -39,10 +39,13 @@ it('with the site’s keys enrolled a machine boots by PXE from iPXE to the orch
   await expect.poll(site.nodeStates, { timeout: 60_000, interval: 2000 }).toHaveLength(1);
 });
 
-it('S-04: from the site’s USB stick, with its keys enrolled, nothing but the site’s Micro-OS starts, whatever boot.ipxe says', async () => {
+it('S-04, S-15: from the site’s USB stick, with its keys enrolled, nothing but the site’s Micro-OS starts, whatever boot.ipxe says', async () => {
   await using lab = await startStickLab();
   const { node, at, site } = lab;
   const script = readFileSync(at('boot.ipxe'), 'utf8');
+  const older = ['loader-x86_64.efi', 'config-archive.cpio'].map(
+    (name) => [name, readFileSync(at(name))] as const,
+  );
   const loader = readFileSync(at('loader-x86_64.efi'));
   writeFileSync(at('evil.cpio'), encodeCpio([{ type: 'file', path: 'evil', mode: 0o755, contents: EVIL }]));
   writeFileSync(at('unsigned.efi'), loader);
@@ -72,12 +75,12 @@ it('S-04: from the site’s USB stick, with its keys enrolled, nothing but the s
   await node.console.waitFor(/^KND_IPXE_REFUSED: /, REFUSAL);
 
   flipByte(at('initramfs-x86_64'), 1_000_000);
-  const archive = readFileSync(at('config-archive.cpio'));
   const foreign = generateKeyPairSync('ed25519').privateKey;
   const environment = { kindling_server: 'https://elsewhere.example' };
+  const edition = { version: 1, expires: '2100-01-01T00:00:00.000Z' };
   writeFileSync(
     at('config-archive.cpio'),
-    packConfigArchive({ ca: 'x'.repeat(4000), environment }, [foreign]),
+    packConfigArchive({ ca: 'x'.repeat(4000), environment, site: 'elsewhere', edition }, [foreign]),
   );
   await restart(node);
   await node.console.waitFor(
@@ -87,7 +90,7 @@ it('S-04: from the site’s USB stick, with its keys enrolled, nothing but the s
   expect(await site.nodeStates()).toEqual([]);
 
   // The right files, but a command line that would start another program and report to another server.
-  writeFileSync(at('config-archive.cpio'), archive);
+  await site.kindling('build', 'site', '--env', 'NOTE=newer');
   const more = 'rdinit=/bin/sh kindling.server=https://elsewhere.example';
   writeFileSync(at('boot.ipxe'), script.replace(/^imgargs .*$/m, `$& ${more}`));
   await restart(node);
@@ -101,6 +104,14 @@ it('S-04: from the site’s USB stick, with its keys enrolled, nothing but the s
   expect(commandLine).toContain('kindling.server=https://');
   expect(commandLine).not.toContain('rdinit=');
   expect(commandLine).not.toContain('elsewhere.example');
+  await node.console.waitFor(/config archive: 5 files, signed by the site, version \d+/, REFUSAL);
+
+  // S-15: what the site signed before, well signed as it is.
+  for (const [name, contents] of older) writeFileSync(at(name), contents);
+  writeFileSync(at('boot.ipxe'), script);
+  await restart(node);
+  await node.console.waitFor(SIGNED, REFUSAL);
+  await node.console.waitFor(/KINDLING-FATAL .*KND_ARCHIVE_OLD/, REFUSAL);
 });
 
 /** A site, and a machine that boots from the site's USB stick; it is still off. */

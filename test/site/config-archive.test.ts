@@ -7,6 +7,8 @@ const { privateKey: key } = generateKeyPairSync('ed25519');
 const site = {
   ca: '-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----',
   environment: { KEYCLOAK_URL: 'https://id.example', OBM_PORT: '443' },
+  site: 'a-site',
+  edition: { version: 1, expires: '2100-01-01T00:00:00.000Z' },
 };
 
 describe('the config archive', () => {
@@ -34,7 +36,7 @@ describe('the config archive', () => {
   });
 
   it('refuses a setting that would become two', () => {
-    expect(() => packConfigArchive({ environment: { A: 'x\nB=y' } }, [key])).toThrow('no setting');
-    expect(() => packConfigArchive({ environment: { 'A B': 'x' } }, [key])).toThrow('no setting');
+    expect(() => packConfigArchive({ ...site, environment: { A: 'x\nB=y' } }, [key])).toThrow('no setting');
+    expect(() => packConfigArchive({ ...site, environment: { 'A B': 'x' } }, [key])).toThrow('no setting');
   });
 });

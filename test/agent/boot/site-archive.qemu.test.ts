@@ -14,8 +14,12 @@ it('a BIOS machine, which has no Secure Boot, refuses another site’s config ar
   try {
     const archive = join(folder, 'config-archive.cpio');
     const key = () => generateKeyPairSync('ed25519').privateKey;
+    const edition = { version: 1, expires: '2100-01-01T00:00:00.000Z' };
     const environment = { kindling_server: 'https://elsewhere.example' };
-    writeFileSync(archive, packConfigArchive({ ca: 'a CA', environment }, [key()]));
+    writeFileSync(
+      archive,
+      packConfigArchive({ ca: 'a CA', environment, site: 'elsewhere', edition }, [key()]),
+    );
     const kernel = await microOsKernel({
       cmdline: `kindling.site_key=${encodePublicKey(createPublicKey(key()))}`,
     });
