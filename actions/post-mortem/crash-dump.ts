@@ -1,10 +1,12 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { inflateRawSync, inflateSync } from 'node:zlib';
+import { LINUX_CRASH_GUID } from '../../formats/efi/variables.ts';
 
-/** Under this name the kernel's efi_pstore keeps the end of its log when it panics (drivers/firmware/efi/efi-pstore.c). */
-const LINUX_CRASH_GUID = 'cfc8fc79-be2e-4ddc-97f0-9f98bfe298a0';
-/** dump-type0-11-1-1763274000-D: type, part, count, time, and C or D for compressed or not. */
+/**
+ * Under this name the kernel's efi_pstore keeps the end of its log when it panics (drivers/firmware/efi/efi-pstore.c).
+ * dump-type0-11-1-1763274000-D: type, part, count, time, and C or D for compressed or not.
+ */
 const NAME = new RegExp(`^dump-type(\\d+)-(\\d+)-(\\d+)-(\\d+)-([CD])-${LINUX_CRASH_GUID}$`);
 const ATTRIBUTE_BYTES = 4;
 

@@ -1,13 +1,18 @@
 import { writeFileSync } from 'node:fs';
-import { EFIVARS, efivarfsFileName, encodeEfivarfsFile } from '../../formats/efi/variables.ts';
+import {
+  EFIVARS,
+  efivarfsFileName,
+  encodeEfivarfsFile,
+  LINUX_CRASH_GUID,
+} from '../../formats/efi/variables.ts';
 import type { MachineFiles } from '../../system/machine-files.ts';
 import { readEfiVariable } from '../inventory/efi-variables.ts';
 
 /**
- * Vendor of Linux' crash records, LINUX_EFI_CRASH_GUID. Variables of all others are immutable files in Linux from the next
- * boot on (drivers/firmware/efi/vars.c, variable_validate), and the Micro-OS has no program that changes that.
+ * The vendor of Linux' crash records: variables of all others are immutable files in Linux from the next boot on
+ * (fs/efivarfs/vars.c, variable_validate), and the Micro-OS has no program that changes that.
  */
-const VENDOR = 'cfc8fc79-be2e-4ddc-97f0-9f98bfe298a0';
+const VENDOR = LINUX_CRASH_GUID;
 /** Non-volatile, boot service access, run-time access. */
 const ATTRIBUTES = 7;
 

@@ -1,6 +1,9 @@
 /** EFI_GLOBAL_VARIABLE (UEFI 2.10, section 3.3): whose variables Boot####, BootOrder, PK, KEK and SecureBoot are. */
 export const EFI_GLOBAL_GUID = '8be4df61-93ca-11d2-aa0d-00e098032b8c';
 
+/** LINUX_EFI_CRASH_GUID: whose variables Linux' crash records are. */
+export const LINUX_CRASH_GUID = 'cfc8fc79-be2e-4ddc-97f0-9f98bfe298a0';
+
 /** Where Linux shows the variables (Documentation/filesystems/efivarfs.rst): a file each, attributes and then the value. */
 export const EFIVARS = '/sys/firmware/efi/efivars';
 const ATTRIBUTES_BYTES = 4;
