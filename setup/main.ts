@@ -32,6 +32,7 @@ const COMMANDS: Record<string, NpmCommand> = {
   'test:machines': { ...onTheWholeMachine, start: testMachines },
   bench: { ...onTheWholeMachine, start: (args) => becomeNode(['bench/main.ts', ...args]) },
   conformance: { ...onNodeAlone, start: (args) => becomeNode(['test/conformance/conformance.ts', ...args]) },
+  fuzz: { ...onTheWholeMachine, start: (args) => becomeNode(['test/fuzz/main-program.ts', ...args]) },
   qemu: { ...onTheWholeMachine, start: (args) => becomeNode(['lab/qemu/cli.ts', ...args]) },
   example: {
     ...onTheWholeMachine,

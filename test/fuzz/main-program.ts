@@ -1,0 +1,93 @@
+import { randomInt } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Worker } from 'node:worker_threads';
+import { fuzz } from './fuzz.ts';
+import { fuzzTargets } from './targets.ts';
+
+const HANG_MS = 10_000;
+/** A larger one is an image, which the seed brings back. */
+const COPIED = 2 ** 20;
+const FOLDER = join(tmpdir(), 'kindling-fuzz');
+
+/**
+ * `npm run fuzz -- --minutes 30 [--seed N] [--target NAME]`: the minutes are shared among the targets. An input that crashes, hangs or
+ * grows is put into the temporary folder (kindling-fuzz), and the command ends with 1. The work is done beside this thread, which sees a hang.
+ */
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: { minutes: { type: 'string' }, seed: { type: 'string' }, target: { type: 'string' } },
+  });
+  const seed = Number(values.seed ?? randomInt(2 ** 31));
+  const milliseconds = Number(values.minutes ?? 1) * 60_000;
+  const current = new SharedArrayBuffer(8 + COPIED);
+  const worker = new Worker(new URL(import.meta.url), {
+    workerData: { seed, milliseconds, target: values.target, current },
+  });
+  console.log(`seed ${seed}`);
+  const counter = new Int32Array(current, 0, 2);
+  let [last, since] = [-1, performance.now()];
+  const watchdog = setInterval(() => {
+    const count = Atomics.load(counter, 0);
+    if (count !== last) [last, since] = [count, performance.now()];
+    else if (count > 0 && performance.now() - since > HANG_MS) {
+      const input = Buffer.from(new Uint8Array(current, 8, Atomics.load(counter, 1)));
+      console.error(`HANG: ${keep('hang', input)}`);
+      process.exit(1);
+    }
+  }, 500);
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  worker.on('message', resolve);
+  worker.on('error', reject);
+  const found = await promise.finally(() => clearInterval(watchdog));
+  await worker.terminate();
+  return found > 0 ? 1 : 0;
+}
+
+async function work(data: {
+  seed: number;
+  milliseconds: number;
+  target?: string;
+  current: SharedArrayBuffer;
+}) {
+  const { parentPort } = await import('node:worker_threads');
+  const counter = new Int32Array(data.current, 0, 2);
+  const shown = new Uint8Array(data.current, 8);
+  const targets = (await fuzzTargets()).filter(
+    ({ name }) => data.target === undefined || name === data.target,
+  );
+  let found = 0;
+  for (const target of targets) {
+    const until = performance.now() + data.milliseconds / targets.length;
+    const { count, finding } = await fuzz(
+      target,
+      data.seed,
+      () => performance.now() < until,
+      (input) => {
+        Atomics.store(counter, 1, input.length < COPIED ? input.copy(shown) : 0);
+        Atomics.add(counter, 0, 1);
+      },
+    );
+    await target.stop?.();
+    console.log(
+      `${finding ? 'FOUND' : 'ok   '}  ${target.name.padEnd(16)} ${count.toLocaleString('en')} inputs`,
+    );
+    if (!finding) continue;
+    found += 1;
+    console.error(`${keep(target.name, finding.input)}: ${finding.what}`);
+  }
+  parentPort?.postMessage(found);
+}
+
+function keep(name: string, input: Buffer): string {
+  mkdirSync(FOLDER, { recursive: true });
+  const file = join(FOLDER, `${name.replaceAll(' ', '-')}-${Date.now()}.bin`);
+  writeFileSync(file, input);
+  return file;
+}
+
+const { isMainThread, workerData } = await import('node:worker_threads');
+if (isMainThread) process.exit(await main());
+else await work(workerData);
