@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
@@ -27,12 +28,12 @@ function record(recording: Recording): Recording {
   return JSON.parse(go.stdout) as Recording;
 }
 
-function fuzz(recording: Recording, count: number): string[] {
+function fuzz(recording: Recording, count: number, seed: number): string[] {
   const found: string[] = [];
   for (let done = 0; done < count; done += BATCH) {
     const templates = fc.sample(randomTemplates(), {
       numRuns: Math.min(BATCH, count - done),
-      seed: Date.now(),
+      seed: seed + done,
     });
     const cases = [...new Set(templates)].map((template) => ({ template }));
     const answered = record({ ...recording, cases });
@@ -46,8 +47,14 @@ function fuzz(recording: Recording, count: number): string[] {
 const recorded = JSON.parse(readFileSync(FILE, 'utf8')) as Recording;
 const [option, count = '10000'] = process.argv.slice(2);
 if (option === '--fuzz') {
-  const found = fuzz(recorded, Number(count));
-  console.log([...found.slice(0, 40), `${count} random templates, ${found.length} differ`].join('\n'));
+  const seed = Number(process.env['KINDLING_TEST_SEED'] ?? randomInt(2 ** 31));
+  const found = fuzz(recorded, Number(count), seed);
+  console.log(
+    [
+      ...found.slice(0, 40),
+      `${count} random templates, ${found.length} differ; KINDLING_TEST_SEED=${seed}`,
+    ].join('\n'),
+  );
   process.exitCode = found.length > 0 ? 1 : 0;
 } else {
   const fresh = record(recorded);
