@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { EFI_GLOBAL_GUID } from '../formats/efi/variables.ts';
 import { guidToBytes } from '../formats/guid.ts';
 import type { SigningKey } from '../initrd/micro-os/sign-efi.ts';
 import { KindlingError } from '../protocol/error.ts';
@@ -13,8 +14,8 @@ type VariableName = SecureBootKeyName | 'dbx';
 
 /** UEFI 2.10, 32.6.1 and 3.3: whose variables PK and KEK, and db and dbx, are. */
 const VARIABLE_GUID: Record<VariableName, string> = {
-  PK: '8be4df61-93ca-11d2-aa0d-00e098032b8c',
-  KEK: '8be4df61-93ca-11d2-aa0d-00e098032b8c',
+  PK: EFI_GLOBAL_GUID,
+  KEK: EFI_GLOBAL_GUID,
   db: 'd719b2cb-3d3a-4596-a3bc-dad00e67656f',
   dbx: 'd719b2cb-3d3a-4596-a3bc-dad00e67656f',
 };

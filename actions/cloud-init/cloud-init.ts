@@ -3,7 +3,7 @@ import path from 'node:path';
 import { KindlingError } from '../../protocol/error.ts';
 import { fileExists } from '../../system/file-exists.ts';
 import { defineAction } from '../contract/action.ts';
-import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
+import { ROOT_PARTITION_PARAMETERS } from '../disks/find-target-disk.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { pathInRoot } from '../target-root/path-in-root.ts';
 import { findTargetFilesystem, type TargetFilesystem } from '../target-root/target-filesystem.ts';
@@ -19,11 +19,7 @@ export const cloudInit = defineAction({
   destroysData: false,
   mayRunAgain: true,
   parameters: {
-    ...SELECTOR_PARAMETER,
-    DEST_DISK: {
-      type: 'absolute-path',
-      description: 'The root partition; without it that of the target disk',
-    },
+    ...ROOT_PARTITION_PARAMETERS,
     FS_TYPE: { type: 'text', description: 'File system type; without it what is found there' },
     USER_DATA: {
       type: 'text',

@@ -12,6 +12,15 @@ export const SELECTOR_PARAMETER = {
   },
 } as const;
 
+/** For actions that work in the root file system of what was installed. */
+export const ROOT_PARTITION_PARAMETERS = {
+  ...SELECTOR_PARAMETER,
+  DEST_DISK: {
+    type: 'absolute-path',
+    description: 'The root partition; without it that of the target disk',
+  },
+} as const;
+
 /** The disk that is named, else the one that is selected, else the one this workflow wrote to, else the one the policy picks. */
 export async function findTargetDisk(
   context: Pick<ActionContext, 'machine'>,

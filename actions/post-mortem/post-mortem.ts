@@ -1,5 +1,5 @@
 import { defineAction } from '../contract/action.ts';
-import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
+import { ROOT_PARTITION_PARAMETERS } from '../disks/find-target-disk.ts';
 import { mountEfiVariables } from '../mounts/mount-efi-variables.ts';
 import { readCrashDump, removeCrashDump } from './crash-dump.ts';
 import { readInstalledLogs } from './read-installed-system.ts';
@@ -14,11 +14,7 @@ export const postMortem = defineAction({
   destroysData: false,
   mayRunAgain: true,
   parameters: {
-    ...SELECTOR_PARAMETER,
-    DEST_DISK: {
-      type: 'absolute-path',
-      description: 'The root partition; without it that of the target disk',
-    },
+    ...ROOT_PARTITION_PARAMETERS,
   },
   notes: [
     'Reads the kernel’s last words from the firmware’s memory (efi_pstore), and from the disk the log of cloud-init and the journal that a system keeps when its time to report is over. The disk is mounted read-only and without replaying its journal. What was found goes into the log of the node, line by line; the result is the reason in one sentence.',

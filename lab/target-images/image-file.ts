@@ -5,6 +5,11 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { manifestPathOf } from '../../images/chunked-file.ts';
 import { indexImage } from '../../images/index-image.ts';
+import { cached, hashOfFile } from '../../initrd/build-cache.ts';
+import type { SigningKey } from '../../initrd/micro-os/sign-efi.ts';
+import { step } from '../../system/step.ts';
+import { ensureDebianRoot } from './debian-root.ts';
+import { ensureVendorKey } from './vendor.ts';
 
 /** A disk image that a workflow can download. */
 export interface TargetImage {
@@ -16,6 +21,34 @@ export interface TargetImage {
   manifest: string;
   /** SHA-256 of the compressed file, as workflows state it. */
   sha256: string;
+}
+
+/** What every target image starts from. */
+export interface TargetParts {
+  rootTar: string;
+  vendor: SigningKey;
+}
+
+interface TargetRecipe {
+  /** The files of this folder that decide how it looks. */
+  sources: readonly string[];
+  /** For people: which of the systems it is. */
+  title: string;
+  build: (target: string, parts: TargetParts, say: (progress: string) => void) => Promise<void>;
+}
+
+/** The image, from the cache or built. */
+export async function ensureTargetImage(
+  kind: string,
+  { sources, title, build }: TargetRecipe,
+): Promise<TargetImage> {
+  const [rootTar, vendor] = [await ensureDebianRoot(), await ensureVendorKey()];
+  const signer = await hashOfFile(vendor.certificate);
+  const hashes = await Promise.all(sources.map((name) => hashOfFile(join(import.meta.dirname, name))));
+  const folder = await cached(`target-${kind}`, { rootTar, signer, sources: hashes }, (target) =>
+    step(`target image «${title}»`, (say) => build(target, { rootTar, vendor }, say)),
+  );
+  return targetImageIn(folder);
 }
 
 const RAW = 'disk.raw';

@@ -1,15 +1,11 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cached, hashOfFile } from '../../initrd/build-cache.ts';
-import type { SigningKey } from '../../initrd/micro-os/sign-efi.ts';
-import { step } from '../../system/step.ts';
-import { ensureDebianRoot } from './debian-root.ts';
 import { makeDiskImage } from './disk-image.ts';
-import { publishable, type TargetImage, targetImageIn } from './image-file.ts';
+import { ensureTargetImage, publishable, type TargetImage, type TargetParts } from './image-file.ts';
 import { immutableInitramfs } from './immutable-initramfs.ts';
 import { systemdBootFile, writeUnifiedKernel } from './unified-kernel.ts';
 import { fillRoot, unpackRoot, writeDated } from './unpacked-root.ts';
-import { ensureVendorKey, signAsVendor } from './vendor.ts';
+import { signAsVendor } from './vendor.ts';
 
 const ROOT_UUID = '6b696e64-6c69-4e67-a000-00000000000a';
 const STATE_UUID = '6b696e64-6c69-4e67-a000-000000000003';
@@ -33,19 +29,13 @@ const OUR_SOURCES = [
  * An immutable Debian in the shape of the Edge Microvisor Toolkit: systemd-boot, a unified kernel per slot, a root that dm-verity opens,
  * state on a partition of its own, cloud-init from cloud.cfg.d. The second slot and the seal are made when it is installed (fde_dmv). Cached.
  */
-export async function ensureImmutableTarget(): Promise<TargetImage> {
-  const [rootTar, vendor] = [await ensureDebianRoot(), await ensureVendorKey()];
-  const signer = await hashOfFile(vendor.certificate);
-  const sources = await Promise.all(OUR_SOURCES.map((name) => hashOfFile(join(import.meta.dirname, name))));
-  const folder = await cached('target-immutable', { rootTar, signer, sources }, (target) =>
-    step('target image «immutable Debian»', (say) => build(target, { rootTar, vendor }, say)),
-  );
-  return targetImageIn(folder);
+export function ensureImmutableTarget(): Promise<TargetImage> {
+  return ensureTargetImage('immutable', { sources: OUR_SOURCES, title: 'immutable Debian', build });
 }
 
 async function build(
   target: string,
-  { rootTar, vendor }: { rootTar: string; vendor: SigningKey },
+  { rootTar, vendor }: TargetParts,
   say: (progress: string) => void,
 ): Promise<void> {
   say('unpacking');

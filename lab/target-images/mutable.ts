@@ -1,15 +1,11 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cached, hashOfFile } from '../../initrd/build-cache.ts';
 import { resolvePackages, unpackPackage } from '../../initrd/debian/packages.ts';
-import type { SigningKey } from '../../initrd/micro-os/sign-efi.ts';
-import { step } from '../../system/step.ts';
-import { ensureDebianRoot } from './debian-root.ts';
 import { type BiosLoader, makeDiskImage } from './disk-image.ts';
-import { publishable, type TargetImage, targetImageIn } from './image-file.ts';
+import { ensureTargetImage, publishable, type TargetImage, type TargetParts } from './image-file.ts';
 import { writeUnifiedKernel } from './unified-kernel.ts';
 import { fillRoot, unpackRoot, writeDated } from './unpacked-root.ts';
-import { ensureVendorKey, signAsVendor } from './vendor.ts';
+import { signAsVendor } from './vendor.ts';
 
 const ROOT_UUID = '6b696e64-6c69-4e67-a000-000000000001';
 const KERNEL_COMMAND_LINE = `root=UUID=${ROOT_UUID} ro panic=10 console=tty0 console=ttyS0 net.ifnames=0 no_timer_check mitigations=off apparmor=0 audit=0`;
@@ -30,19 +26,13 @@ const OUR_SOURCES = [
  * A mutable Debian (systemd, real cloud-init, ext4 «rootfs») as a disk image that boots under UEFI, with Secure Boot too, and BIOS. The partitions are numbered as in
  * Ubuntu's cloud images: 15 is the ESP, 1 the root, which comes last so that it can grow. Cached.
  */
-export async function ensureMutableTarget(): Promise<TargetImage> {
-  const [rootTar, vendor] = [await ensureDebianRoot(), await ensureVendorKey()];
-  const signer = await hashOfFile(vendor.certificate);
-  const sources = await Promise.all(OUR_SOURCES.map((name) => hashOfFile(join(import.meta.dirname, name))));
-  const folder = await cached('target-mutable', { rootTar, signer, sources }, (target) =>
-    step('target image «mutable Debian»', (say) => build(target, { rootTar, vendor }, say)),
-  );
-  return targetImageIn(folder);
+export function ensureMutableTarget(): Promise<TargetImage> {
+  return ensureTargetImage('mutable', { sources: OUR_SOURCES, title: 'mutable Debian', build });
 }
 
 async function build(
   target: string,
-  { rootTar, vendor }: { rootTar: string; vendor: SigningKey },
+  { rootTar, vendor }: TargetParts,
   say: (progress: string) => void,
 ): Promise<void> {
   say('unpacking');

@@ -1,3 +1,4 @@
+import { quoteText } from '../../formats/go-text.ts';
 import type { Inventory } from '../../protocol/inventory.ts';
 import { firstBootScript } from '../../system/first-boot/first-boot-script.ts';
 import type { NodeClient } from '../credentials/credentials.ts';
@@ -6,7 +7,6 @@ import type { Instance } from '../nodes/instance.ts';
 import { isStandalone, type Profile } from '../nodes/profile.ts';
 import type { SiteSettings } from '../settings/site-settings.ts';
 import { cloudInitTemplate } from '../workflow/built-in.ts';
-import { quoteText } from '../workflow/go-template/printf.ts';
 import { renderTemplate } from '../workflow/go-template/render.ts';
 import type { TemplateData } from '../workflow/go-template/values.ts';
 import { packCustomConfigs } from './custom-configs.ts';

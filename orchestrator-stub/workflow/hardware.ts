@@ -1,13 +1,6 @@
+import { toBytes } from '../../formats/go-text.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import {
-  Int,
-  List,
-  NilPointer,
-  Struct,
-  type TemplateData,
-  toBytes,
-  type Value,
-} from './go-template/values.ts';
+import { Int, List, NilPointer, Struct, type TemplateData, type Value } from './go-template/values.ts';
 import { HARDWARE_TYPES } from './hardware-types.ts';
 
 /** A Hardware object as Tinkerbell's YAML has it; only what templates can see is looked at. */

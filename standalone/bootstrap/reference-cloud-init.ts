@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { quoteText } from '../../formats/go-text.ts';
 import { type ClusterFacts, referenceK3sConfig } from '../config/k3s-config.ts';
 import type { KthreesConfigSpec } from '../config/kubernetes-schema.ts';
 import { INSTALL_SCRIPT } from '../config/rules/k3s-template.ts';
@@ -39,9 +40,9 @@ export function renderReference(input: ReferenceInput): string {
     },
   ];
   const commands = [
-    ...(spec.preK3sCommands ?? []).map(goQuote),
+    ...(spec.preK3sCommands ?? []).map(quoteText),
     `${installCommand(spec)} && ${SENTINEL}`,
-    ...(spec.postK3sCommands ?? []).map(goQuote),
+    ...(spec.postK3sCommands ?? []).map(quoteText),
   ];
   return [
     '## template: jinja',
@@ -82,24 +83,4 @@ function fileLines({ path, encoding, owner, permissions, content }: ReferenceFil
     '    content: |',
     ...content.split('\n').map((line) => `      ${line}`),
   ];
-}
-
-/** Go's %q: a double-quoted text with Go's escapes, which YAML's double quotes read back unchanged. */
-function goQuote(text: string): string {
-  const named: Record<string, string> = {
-    '\x07': '\\a',
-    '\b': '\\b',
-    '\f': '\\f',
-    '\n': '\\n',
-    '\r': '\\r',
-    '\t': '\\t',
-    '\v': '\\v',
-    '"': '\\"',
-    '\\': '\\\\',
-  };
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what has to be escaped
-  const escaped = text.replace(/["\\\x00-\x1f\x7f]/g, (character) => {
-    return named[character] ?? `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
-  });
-  return `"${escaped}"`;
 }

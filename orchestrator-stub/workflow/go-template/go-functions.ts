@@ -1,19 +1,9 @@
+import { fromBytes, isPrintable, toBytes } from '../../../formats/go-text.ts';
 import { CallError, fail } from './errors.ts';
 import { sprint } from './print.ts';
-import { isPrintable, sprintf } from './printf.ts';
+import { sprintf } from './printf.ts';
 import { type TemplateFunction, takes, text } from './signature.ts';
-import {
-  fromBytes,
-  GoMap,
-  Int,
-  isTrue,
-  List,
-  NilPointer,
-  Struct,
-  toBytes,
-  typeName,
-  type Value,
-} from './values.ts';
+import { GoMap, Int, isTrue, List, NilPointer, Struct, typeName, type Value } from './values.ts';
 
 /** The functions every Go template has. `and` and `or` are here for their names; the renderer stops early for them. */
 export const GO_FUNCTIONS: Record<string, TemplateFunction> = {

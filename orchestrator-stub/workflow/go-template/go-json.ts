@@ -1,7 +1,8 @@
+import { fromBytes, toBytes } from '../../../formats/go-text.ts';
 import { fail } from './errors.ts';
 import { marshaled } from './go-yaml-text.ts';
 import { bytesOf } from './print.ts';
-import { fromBytes, GoMap, Int, List, NilPointer, Struct, toBytes, type Value } from './values.ts';
+import { GoMap, Int, List, NilPointer, Struct, type Value } from './values.ts';
 
 /** encoding/json: sorted keys, and what could end a script element escaped. */
 export function jsonText(value: Value, { isPretty = false, escapesHtml = true } = {}): string {

@@ -1,4 +1,5 @@
-import { fromBytes, GoMap, Int, List, Struct, toBytes, type Value } from './values.ts';
+import { fromBytes, toBytes } from '../../../formats/go-text.ts';
+import { GoMap, Int, List, Struct, type Value } from './values.ts';
 
 /** toYaml of Tinkerbell: sigs.k8s.io/yaml, whose layout is that of Go's yaml.v2, with texts quoted for readers of YAML 1.1. */
 export function yamlText(value: Value): string {

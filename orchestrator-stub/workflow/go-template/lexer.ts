@@ -1,5 +1,5 @@
+import { fromBytes, toBytes } from '../../../formats/go-text.ts';
 import type { Source } from './source.ts';
-import { fromBytes, toBytes } from './values.ts';
 
 export type TokenKind =
   | 'text'

@@ -1,5 +1,6 @@
+import { escapeRune, fromBytes, isPrintable, quoteGo, runeAt, toBytes } from '../../../formats/go-text.ts';
 import { bytesOf, formatFloat, printValue } from './print.ts';
-import { fromBytes, GoMap, Int, List, NilPointer, Struct, toBytes, typeName, type Value } from './values.ts';
+import { GoMap, Int, List, NilPointer, Struct, typeName, type Value } from './values.ts';
 
 interface Flags {
   sharp: boolean;
@@ -81,13 +82,6 @@ export function sprintf(format: string, args: readonly Value[]): string {
   if (isReordered || used >= args.length) return text;
   const extra = args.slice(used).map((value) => (value === null ? '<nil>' : described(value)));
   return `${text}%!(EXTRA ${extra.join(', ')})`;
-}
-
-/** The bytes of the rune that begins here. */
-function runeAt(bytes: string, at: number): string {
-  const first = bytes.charCodeAt(at);
-  const length = first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  return bytes.slice(at, at + length);
 }
 
 function described(value: Value): string {
@@ -262,54 +256,4 @@ function goSyntax(value: Value): string {
       .map(([name, each]) => `${name}:${goSyntax(each)}`)
       .join(', ')}}`;
   return printValue(value);
-}
-
-const ESCAPES: Record<string, string> = {
-  '\x07': '\\a',
-  '\b': '\\b',
-  '\f': '\\f',
-  '\n': '\\n',
-  '\r': '\\r',
-  '\t': '\\t',
-  '\v': '\\v',
-  '\\': '\\\\',
-};
-
-/** A double-quoted Go string over bytes, as strconv.Quote and sprig's `quote` write it. */
-export function quoteGo(bytes: string, isAscii = false): string {
-  const buffer = Buffer.from(bytes, 'latin1');
-  let quoted = '';
-  for (let at = 0; at < buffer.length; ) {
-    const rune = runeAt(bytes, at);
-    const text = fromBytes(rune);
-    if (text.codePointAt(0) === 0xfffd && rune !== '\xef\xbf\xbd') {
-      quoted += `\\x${buffer.toString('hex', at, at + 1)}`;
-      at++;
-    } else {
-      quoted += escapeRune(text, '"', isAscii);
-      at += rune.length;
-    }
-  }
-  return `"${quoted}"`;
-}
-
-/** The same for a text that is no bytes. */
-export function quoteText(text: string): string {
-  return fromBytes(quoteGo(toBytes(text)));
-}
-
-function escapeRune(rune: string, quote: string, isAscii: boolean): string {
-  if (rune === quote) return `\\${rune}`;
-  const known = ESCAPES[rune];
-  if (known) return known;
-  const code = rune.codePointAt(0) ?? 0;
-  if (isPrintable(rune) && (!isAscii || code < 0x80)) return toBytes(rune);
-  if (code < 0x20 || code === 0x7f) return `\\x${code.toString(16).padStart(2, '0')}`;
-  return code < 0x10000
-    ? `\\u${code.toString(16).padStart(4, '0')}`
-    : `\\U${code.toString(16).padStart(8, '0')}`;
-}
-
-export function isPrintable(rune: string): boolean {
-  return rune === ' ' || /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u.test(rune);
 }

@@ -1,6 +1,6 @@
 import { RE2JS, RE2JSException } from 're2js';
+import { fromBytes, toBytes } from '../../../formats/go-text.ts';
 import { CallError, fail } from './errors.ts';
-import { fromBytes, toBytes } from './values.ts';
 
 /** A compiled pattern of Go's regexp, over bytes. */
 export interface Regex {

@@ -1,3 +1,4 @@
+import { fromBytes, toBytes } from '../../../formats/go-text.ts';
 import { convertConstant, validate } from './arguments.ts';
 import { CallError } from './errors.ts';
 import { parseTemplate } from './parser.ts';
@@ -7,7 +8,6 @@ import { Source } from './source.ts';
 import type { Command, Operand, Pipe, Statement } from './syntax-tree.ts';
 import { type Flavor, functionsOf } from './tinkerbell-functions.ts';
 import {
-  fromBytes,
   GoMap,
   Int,
   isTrue,
@@ -15,7 +15,6 @@ import {
   NilPointer,
   Struct,
   type TemplateData,
-  toBytes,
   toValue,
   typeName,
   type Value,

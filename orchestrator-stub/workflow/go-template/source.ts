@@ -1,5 +1,5 @@
+import { fromBytes } from '../../../formats/go-text.ts';
 import { KindlingError } from '../../../protocol/error.ts';
-import { fromBytes } from './values.ts';
 
 /** The text of a template, as bytes, with its name, so that every complaint can say where. */
 export class Source {

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { parse as parseYaml } from 'yaml';
+import { fromBytes, quoteGo } from '../../../formats/go-text.ts';
 import { CallError, fail } from './errors.ts';
 import { fromJson, fromPlain, jsonText } from './go-json.ts';
 import { yamlText } from './go-yaml-text.ts';
-import { quoteGo } from './printf.ts';
 import { isRegex, regex, replaceTemplate } from './regex.ts';
 import { integer, type TemplateFunction, takes, takesTexts, text } from './signature.ts';
-import { fromBytes, List, type Value } from './values.ts';
+import { List, type Value } from './values.ts';
 
 const hash = (algorithm: string) =>
   takesTexts((all) => createHash(algorithm).update(Buffer.from(all, 'latin1')).digest('hex'));

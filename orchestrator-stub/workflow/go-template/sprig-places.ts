@@ -7,12 +7,13 @@ import {
   randomInt,
 } from 'node:crypto';
 import { posix } from 'node:path';
+import { fromBytes, toBytes } from '../../../formats/go-text.ts';
 import { fail } from './errors.ts';
 import { durationText, parseDuration, parseTime, roundedDuration, secondsOf, timeValue } from './go-time.ts';
 import { joinUrl, parseUrl } from './go-url.ts';
 import { parseVersion, satisfies, versionText } from './semver.ts';
 import { map, type TemplateFunction, takes, takesTexts, text } from './signature.ts';
-import { fromBytes, Int, Struct, toBytes, type Value } from './values.ts';
+import { Int, Struct, type Value } from './values.ts';
 
 /** Paths, addresses, versions, times and keys. */
 export const PLACE_FUNCTIONS: Record<string, TemplateFunction> = {

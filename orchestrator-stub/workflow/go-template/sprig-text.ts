@@ -1,10 +1,11 @@
+import { fromBytes, quoteGo, toBytes } from '../../../formats/go-text.ts';
 import { shellQuote } from '../../../system/shell-quote.ts';
 import { fail } from './errors.ts';
 import { abbreviate, initials, isSpace, swapCase, uncapitalize, wrapText } from './go-text.ts';
 import { printValue, strval } from './print.ts';
-import { quoteGo, sprintf } from './printf.ts';
+import { sprintf } from './printf.ts';
 import { integer, type TemplateFunction, takes, takesTexts, text } from './signature.ts';
-import { fromBytes, GoMap, List, toBytes, type Value } from './values.ts';
+import { GoMap, List, type Value } from './values.ts';
 import { camelCase, lowerWords } from './word-case.ts';
 
 const MAX_LENGTH = 4_000_000;

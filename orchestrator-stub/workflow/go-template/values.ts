@@ -1,3 +1,4 @@
+import { toBytes } from '../../../formats/go-text.ts';
 /**
  * What templates compute with, with the types that Go would have: `eq 1 1.0` is an error there, and nothing above 2^53 may be
  * rounded. A text is bytes, one per character (latin1), as in Go: `len`, `substr` and `b64dec` count bytes. A float64 is a
@@ -112,20 +113,6 @@ function isGoValue(data: object): data is Int | List | GoMap | Struct | NilPoint
 
 function isArray(data: object): data is readonly TemplateData[] {
   return Array.isArray(data);
-}
-
-export function toBytes(text: string): string {
-  return isAscii(text) ? text : Buffer.from(text, 'utf8').toString('latin1');
-}
-
-/** Bytes that are no UTF-8 become U+FFFD, one each, as where Go goes through a text rune by rune. */
-export function fromBytes(bytes: string): string {
-  return isAscii(bytes) ? bytes : Buffer.from(bytes, 'latin1').toString('utf8');
-}
-
-function isAscii(text: string): boolean {
-  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 0x7f) return false;
-  return true;
 }
 
 /** The Go type of a value, as `%T` prints it. */

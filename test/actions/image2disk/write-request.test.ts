@@ -27,6 +27,20 @@ const request = (variables: Record<string, string>, access = {}) => {
   });
   return writeRequestFor('image2disk', values as never, '/dev/sda', access);
 };
+
+test.each(['image2disk', 'oci2disk', 'iso2disk', 'qemuimg2disk'])(
+  '%s names itself in what it says of a wrong variable',
+  (action) => {
+    const { values } = parseVariables('image2disk', image2disk.parameters, {
+      IMG_URL: 'http://h/x',
+      KINDLING_MIRRORS: 'no address',
+    });
+    expect(() => writeRequestFor(action, values as never, '/dev/sda')).toThrow(
+      new RegExp(`^${action}: entry 1 of KINDLING_MIRRORS`),
+    );
+  },
+);
+
 const HEX = 'Ab'.repeat(32);
 
 test.each([
