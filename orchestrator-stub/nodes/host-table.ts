@@ -1,5 +1,4 @@
 import type { HostId } from '../../protocol/ids.ts';
-import type { Inventory } from '../../protocol/inventory.ts';
 import type { Database } from '../store/database.ts';
 import type { Discovery } from './discovery.ts';
 import type { Host } from './host.ts';
@@ -126,9 +125,9 @@ export class HostTable {
     );
   }
 
-  claim(hostId: HostId): Inventory | undefined {
+  claim(hostId: HostId): Discovery | undefined {
     const row = this.#database.get<Row>('SELECT document FROM claimed_inventories WHERE host_id = ?', hostId);
-    return row && (JSON.parse(row.document) as Inventory);
+    return row && (JSON.parse(row.document) as Discovery);
   }
 
   /** The node was let in from this address: what was claimed from there is its inventory. */
@@ -144,9 +143,9 @@ export class HostTable {
     this.#database.run('UPDATE OR REPLACE claimed_inventories SET host_id = ? WHERE host_id = ?', to, from);
   }
 
-  inventory(hostId: HostId): Inventory | undefined {
+  inventory(hostId: HostId): Discovery | undefined {
     const row = this.#database.get<Row>('SELECT document FROM inventories WHERE host_id = ?', hostId);
-    return row && (JSON.parse(row.document) as Inventory);
+    return row && (JSON.parse(row.document) as Discovery);
   }
 
   /** How the node reached us, for example «https://10.0.2.2:8443». */

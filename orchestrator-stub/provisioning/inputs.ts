@@ -1,7 +1,7 @@
 import { quoteText } from '../../formats/go-text.ts';
-import type { Inventory } from '../../protocol/inventory.ts';
 import { firstBootScript } from '../../system/first-boot/first-boot-script.ts';
 import type { NodeClient } from '../credentials/credentials.ts';
+import type { Discovery } from '../nodes/discovery.ts';
 import type { Host } from '../nodes/host.ts';
 import type { Instance } from '../nodes/instance.ts';
 import { isStandalone, type Profile } from '../nodes/profile.ts';
@@ -19,7 +19,7 @@ export interface WorkflowInputs {
   settings: SiteSettings;
   /** Whether nodes that get the same image help each other. */
   hasNeighbors: boolean;
-  inventory: Inventory | undefined;
+  inventory: Discovery | undefined;
   /** What a Tinkerbell agent said of the machine. */
   attributes?: unknown;
   client: NodeClient;

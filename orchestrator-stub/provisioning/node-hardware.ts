@@ -1,4 +1,4 @@
-import type { Inventory, Nic } from '../../protocol/inventory.ts';
+import type { Discovery } from '../nodes/discovery.ts';
 import type { Host } from '../nodes/host.ts';
 import type { HostTable } from '../nodes/host-table.ts';
 import { isPlainValue, refuseStructure } from '../workflow/definition.ts';
@@ -7,7 +7,7 @@ import { type HardwareObject, hardwareData } from '../workflow/hardware.ts';
 
 /** What is known of a node's hardware: our inventory, else what a Tinkerbell agent said of itself. */
 export interface KnownHardware {
-  inventory: Inventory | undefined;
+  inventory: Discovery | undefined;
   /** AgentAttributes in their JSON form. */
   attributes?: unknown;
   ntpServers?: readonly string[];
@@ -62,27 +62,30 @@ function hardwareObject(host: Host, known: KnownHardware): HardwareObject {
 
 /** Empty until the machine has told of itself. */
 function diskPaths({ inventory, attributes }: KnownHardware): string[] {
-  if (inventory) return inventory.disks.filter(({ kind }) => kind === 'disk').map(({ path }) => path);
+  if (inventory) return (inventory.disks ?? []).filter(({ kind }) => kind === 'disk').map(({ path }) => path);
   return attributesList(attributes, 'block').flatMap(({ name }) => (name ? [`/dev/${name}`] : []));
 }
 
-type NicFacts = Pick<Nic, 'name' | 'mac' | 'addresses' | 'isBootNic'>;
+interface NicFacts {
+  name: string;
+  mac: string;
+  addresses: readonly string[];
+  isBootNic: boolean;
+}
 
 /** The card it boots from first: templates take the first. */
 function nicsOf({ inventory, attributes }: KnownHardware, mac: string): NicFacts[] {
-  const reported: NicFacts[] = inventory
-    ? inventory.nics
-    : attributesList(attributes, 'network').map(({ name, mac: address }) => ({
-        name: name ?? '',
-        mac: address ?? '',
-        addresses: [],
-        isBootNic: false,
-      }));
+  const reported: {
+    name?: string;
+    mac?: string | undefined;
+    addresses?: string[] | undefined;
+    isBootNic?: boolean | undefined;
+  }[] = inventory ? (inventory.nics ?? []) : attributesList(attributes, 'network');
   const nics = reported.map((nic) => ({
-    name: nic.name,
-    mac: nic.mac,
+    name: nic.name ?? '',
+    mac: nic.mac ?? '',
     addresses: nic.addresses ?? [],
-    isBootNic: nic.isBootNic || nic.mac.toLowerCase() === mac.toLowerCase(),
+    isBootNic: nic.isBootNic || nic.mac?.toLowerCase() === mac.toLowerCase(),
   }));
   if (nics.length === 0 && mac) return [{ name: '', mac, addresses: [], isBootNic: true }];
   return nics.toSorted((a, b) => Number(b.isBootNic) - Number(a.isBootNic));
@@ -106,6 +109,6 @@ function addressOf({ addresses }: NicFacts, reportedIp: string | null): Record<s
 }
 
 function netmaskOf(prefix: number): string {
-  const bits = '1'.repeat(prefix).padEnd(32, '0');
+  const bits = '1'.repeat(Math.min(prefix, 32)).padEnd(32, '0');
   return [0, 8, 16, 24].map((at) => Number.parseInt(bits.slice(at, at + 8), 2)).join('.');
 }
