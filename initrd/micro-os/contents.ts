@@ -49,8 +49,8 @@ export const TOOLS: Record<Profile, readonly Tools[]> = {
   full: [
     {
       package: 'cryptsetup-bin',
-      files: ['sbin/cryptsetup', 'sbin/veritysetup', 'sbin/integritysetup'],
-      reason: 'LUKS, dm-verity, dm-integrity',
+      files: ['sbin/cryptsetup', 'sbin/veritysetup'],
+      reason: 'LUKS, dm-verity',
     },
     {
       package: 'tpm2-initramfs-tool',
