@@ -50,7 +50,7 @@ export function defineWorkflow(inputs: DefinitionInputs): WorkflowDefinition {
   const { name, text, flavor } = inputs.template;
   for (const value of NODE_VALUES) refuseStructure(value, inputs.data[value]);
   const rendered = renderTemplate(text, inputs.data, { name, ...(flavor ? { flavor } : {}) });
-  const rules = flavor === 'tink-0.10' ? 'tink-0.12' : 'tinkerbell-0.25';
+  const rules = flavor === 'tink-0.10' ? flavor : 'tinkerbell-0.25';
   const template = parseWorkflowTemplate(rendered, name, rules);
   const time = inputs.now.getTime();
   const actions = template.tasks.flatMap((task) => {

@@ -31,8 +31,8 @@ export interface WorkflowTemplate {
   warnings: string[];
 }
 
-/** Which server's rules a template is read by: tink up to 0.12 refuses keys that it does not know, 0.25 overlooks them. */
-export type TemplateRules = 'tink-0.12' | 'tinkerbell-0.25';
+/** Which server's rules a template is read by: tink up to 0.10 refuses keys that it does not know (UnmarshalStrict), 0.12 and later overlook them. */
+export type TemplateRules = 'tink-0.10' | 'tinkerbell-0.25';
 
 const TOP_KEYS = ['version', 'name', 'id', 'global_timeout', 'tasks'];
 const TASK_KEYS = ['name', 'worker', 'volumes', 'environment', 'actions'];
@@ -244,10 +244,10 @@ class TemplateReader {
     for (const { key, line } of map.entries) {
       if (known.includes(key)) continue;
       const unknown = `${what === 'action' ? 'an' : 'a'} ${what} has no key "${key}"`;
-      if (this.#rules === 'tink-0.12') this.#fault({ line }, unknown);
+      if (this.#rules === 'tink-0.10') this.#fault({ line }, unknown);
       else
         this.#warnings.push(
-          `line ${line}: ${unknown}; Tinkerbell 0.25 overlooks it, tink up to 0.12 refuses it`,
+          `line ${line}: ${unknown}; Tinkerbell 0.25 overlooks it, tink up to 0.10 refuses it`,
         );
     }
   }

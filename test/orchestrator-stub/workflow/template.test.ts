@@ -165,9 +165,9 @@ test('only the first document counts, and a registry may be an IPv6 address', ()
 test('a key that no template has is a warning, and with the rules of tink 0.12 a fault', () => {
   const text = GOOD.replace('timeout: 600', 'time_out: 600');
   expect(parseWorkflowTemplate(text, 't').warnings).toEqual([
-    'line 12: an action has no key "time_out"; Tinkerbell 0.25 overlooks it, tink up to 0.12 refuses it',
+    'line 12: an action has no key "time_out"; Tinkerbell 0.25 overlooks it, tink up to 0.10 refuses it',
   ]);
-  expect(() => parseWorkflowTemplate(text, 't', 'tink-0.12')).toThrow('has no key "time_out"');
+  expect(() => parseWorkflowTemplate(text, 't', 'tink-0.10')).toThrow('has no key "time_out"');
   expect(parseWorkflowTemplate(GOOD.replace('name: debian\n', ''), 't').warnings).toEqual([
     'it has no name; Tinkerbell refuses that',
   ]);
