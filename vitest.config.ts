@@ -25,6 +25,7 @@ export default defineConfig({
           testTimeout: 20_000 * PATIENCE,
           expect: expectations,
           sequence: { groupOrder: 0 },
+          maxWorkers: 2,
         },
       },
       {
