@@ -17,6 +17,9 @@ const SYNCHRONOUS: Record<Durability, string> = { synced: 'FULL', buffered: 'NOR
 /** The process stands still while SQLite waits for a lock, so it waits for a short write of a person's sqlite3 and no longer. */
 const BUSY_TIMEOUT_MS = 500;
 
+/** SQLite's own word for a database without a file. */
+const IN_MEMORY = ':memory:';
+
 export interface DatabaseOptions {
   /** Told when something that was to follow a COMMIT has failed: the change itself is done and stays. */
   onDefect: (thrown: unknown) => void;
@@ -38,9 +41,7 @@ export class Database {
     this.#folder = dirname(path);
     this.#onDefect = onDefect;
     try {
-      // SQLite makes its further files (-wal, -shm) with the mode of this one.
-      closeSync(openSync(path, 'a', 0o600));
-      chmodSync(path, 0o600);
+      if (path !== IN_MEMORY) keepPrivate(path);
       this.#connection = new DatabaseSync(path);
       // WAL lets readers (the CLI with sqlite3, backups) work while agents report.
       this.#connection.exec('PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON;');
@@ -174,4 +175,10 @@ export class Database {
     }
     return statement;
   }
+}
+
+/** SQLite makes its further files (-wal, -shm) with the mode of this one. */
+function keepPrivate(path: string): void {
+  closeSync(openSync(path, 'a', 0o600));
+  chmodSync(path, 0o600);
 }
