@@ -20,7 +20,7 @@ What follows from the rule:
 - **Values stay values.** Facts of a node have a strict pattern and a length before they reach a
   template; everything that reaches a shell goes through one quoting function; what reaches a
   terminal loses its control characters.
-- **Nobody takes back what an operator did.** A deauthorized node stays out, whoever asks. A wrong
+- **Nobody takes back what an operator did.** A deauthorized node stays out, no matter who asks. A wrong
   serial in a node's name is shown and locks nobody out. Recovery keys are added, never replaced.
 - **One proof opens one thing.** A node's token opens that node's workflow. A sign-in opens the
   machine it was made at, ends after a day or with its password, and its refresh token works once.

@@ -39,6 +39,16 @@ async function call(path: string, init: RequestInit & { json?: unknown } = {}) {
   };
 }
 
+/** What comes of a stream up to the piece that has this in it. */
+async function readUntil({ body }: Response, wanted: string): Promise<string> {
+  let text = '';
+  for await (const chunk of body ?? []) {
+    text += Buffer.from(chunk).toString();
+    if (text.includes(wanted)) break;
+  }
+  return text;
+}
+
 test('a machine that shows itself is listed but not let in, and keeps its id once it is registered', async () => {
   const first = await call('/api/v1/discovery', { method: 'POST', json: inventory });
   expect(first.status).toBe(200);
@@ -81,11 +91,7 @@ test('watchers see a discovery as it happens', async () => {
   const stop = new AbortController();
   const events = await fetch(`${stub.urls.http}/api/v1/events`, { signal: stop.signal });
   const { nodeId } = (await call('/api/v1/discovery', { method: 'POST', json: inventory })).body;
-  let text = '';
-  for await (const chunk of events.body as unknown as AsyncIterable<Uint8Array>) {
-    text += Buffer.from(chunk).toString();
-    if (text.includes('event: node')) break;
-  }
+  const text = await readUntil(events, 'event: node');
   expect(text).toContain(`"nodeId":"${nodeId}","change":"discovered"`);
   stop.abort();
 });
@@ -99,11 +105,7 @@ test('a registered node that shows itself twice is told of once', async () => {
       node.body.id,
     );
   const last = await call('/api/v1/nodes', { method: 'POST', json: { serial: 'LAST1234' } });
-  let text = '';
-  for await (const chunk of events.body as unknown as AsyncIterable<Uint8Array>) {
-    text += Buffer.from(chunk).toString();
-    if (text.includes(last.body.id)) break;
-  }
+  const text = await readUntil(events, last.body.id);
   stop.abort();
   const changes = [...text.matchAll(/"nodeId":"([^"]+)","change":"([^"]+)"/g)].map(([, id, change]) => [
     id,

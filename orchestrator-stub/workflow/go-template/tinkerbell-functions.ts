@@ -23,7 +23,7 @@ export const ABSENT: ReadonlyMap<string, string> = new Map(
   Object.entries({
     bcrypt: 'hash passwords where they are made, not in a template that anybody may read',
     htpasswd: 'as bcrypt',
-    derivePassword: 'a password that follows from a template is none',
+    derivePassword: 'a password that can be computed from a template protects nothing',
     buildCustomCert: 'certificates come from the site’s CA, with their life and revocation',
     genCA: 'as buildCustomCert',
     genCAWithKey: 'as buildCustomCert',

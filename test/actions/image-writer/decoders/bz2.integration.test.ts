@@ -7,6 +7,7 @@ import fc from '../../../seeds/fast-check.ts';
 import { rounds } from '../../../seeds/seeds.ts';
 import { seededRandom } from '../test-image.ts';
 import { bzip2, type DecodeOptions, decode as decodeWith } from './decode-bz2.ts';
+import { noise, text } from './sample-data.ts';
 
 const MACHINES = ['with vectors', 'without vectors'] as const;
 const threads: Record<(typeof MACHINES)[number], BlockThread[]> = {
@@ -24,25 +25,6 @@ afterAll(async () => {
 const decode = (file: Buffer, options?: DecodeOptions) => decodeWith(threads['with vectors'], file, options);
 
 const LEVELS = [1, 2, 3, 4, 5, 6, 7, 8, 9];
-
-/** Words from a small vocabulary, so that matches are long and the move-to-front list is worked deep and shallow. */
-function text(length: number, seed: number): Buffer {
-  const random = seededRandom(seed);
-  const words = Array.from({ length: 500 }, () =>
-    random()
-      .toString(36)
-      .slice(2, 2 + Math.ceil(random() * 9)),
-  );
-  let made = '';
-  while (made.length < length) made += `${words[Math.floor(random() ** 3 * 500)]} `;
-  return Buffer.from(made.slice(0, length));
-}
-
-/** Bytes that cannot be compressed, the same in every run. */
-function noise(length: number): Buffer {
-  const random = seededRandom(length);
-  return Buffer.from(Uint8Array.from({ length }, () => random() * 256));
-}
 
 const allBytes = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
 const runsOf = (length: number) =>

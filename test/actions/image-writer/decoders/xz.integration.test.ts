@@ -8,8 +8,8 @@ import {
 } from '../../../../actions/image-writer/decoders/xz/plan-threads.ts';
 import fc from '../../../seeds/fast-check.ts';
 import { rounds, testRandom } from '../../../seeds/seeds.ts';
-import { seededRandom } from '../test-image.ts';
 import { decode as decodeWith, xz } from './decode-xz.ts';
+import { noise, text } from './sample-data.ts';
 
 const crews: Crew[] = [];
 afterAll(() => Promise.all(crews.map((crew) => crew.stop())));
@@ -31,25 +31,6 @@ const several = createCrew((needed) => ({
 const tight = createCrew((needed) => ({ count: 2, inputBytes: 70_000, windowBytes: needed }));
 
 const decode = (file: Buffer, crew = several) => decodeWith(crew, file);
-
-/** Words from a small vocabulary. */
-function text(length: number, seed: number): Buffer {
-  const random = seededRandom(seed);
-  const words = Array.from({ length: 500 }, () =>
-    random()
-      .toString(36)
-      .slice(2, 2 + Math.ceil(random() * 9)),
-  );
-  let made = '';
-  while (made.length < length) made += `${words[Math.floor(random() ** 3 * 500)]} `;
-  return Buffer.from(made.slice(0, length));
-}
-
-/** Bytes that cannot be compressed, the same in every run. */
-function noise(length: number): Buffer {
-  const random = seededRandom(length);
-  return Buffer.from(Uint8Array.from({ length }, () => random() * 256));
-}
 
 /** Numbers that count up: what lc, lp and pb are for. */
 const numbers = Buffer.from(Uint32Array.from({ length: 30_000 }, (_, i) => i * 3).buffer);
