@@ -74,10 +74,16 @@ export class Namespace implements AsyncDisposable {
     return child;
   }
 
+  /** A folder for what is started inside: removed when nothing that could still write to it runs. */
+  makeFolder(purpose: string): string {
+    const folder = makeFolder(purpose);
+    this.#folders.push(folder);
+    return folder;
+  }
+
   /** Starts a real dnsmasq (DHCP, TFTP; no DNS) on `eth0` or the given interface, with these lines of configuration. */
   async startDnsmasq(lines: readonly string[], networkInterface = 'eth0'): Promise<{ log: () => string }> {
-    const folder = makeFolder('dnsmasq');
-    this.#folders.push(folder);
+    const folder = this.makeFolder('dnsmasq');
     let log = '';
     const started = Promise.withResolvers<void>();
     const options = [

@@ -5,7 +5,6 @@ import { ensureIpxe } from '../../ipxe/debian-ipxe.ts';
 import { openOperatorToken } from '../../site/operator-token.ts';
 import { NO_TIMER_CHECK } from '../qemu/micro-os.ts';
 import type { Bridge } from '../qemu/network.ts';
-import { makeFolder, removeFolder } from '../qemu/processes.ts';
 import { MACHINES_BOOT, runKindling, startKindling } from './kindling.ts';
 import { forwardPort } from './port-forward.ts';
 
@@ -39,7 +38,7 @@ export interface SiteOptions {
 }
 
 export async function startSite(bridge: Bridge, options: SiteOptions = {}): Promise<Site> {
-  const folder = makeFolder('site');
+  const folder = bridge.namespace.makeFolder('site');
   const state = join(folder, 'state');
   const stack = join(state, 'tink-stack');
   mkdirSync(stack, { recursive: true });
@@ -79,10 +78,7 @@ export async function startSite(bridge: Bridge, options: SiteOptions = {}): Prom
       writeFileSync(path, content);
       return path;
     },
-    [Symbol.dispose]: () => {
-      forward[Symbol.dispose]();
-      removeFolder(folder);
-    },
+    [Symbol.dispose]: () => forward[Symbol.dispose](),
   };
 }
 

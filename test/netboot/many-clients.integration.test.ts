@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ensureMicroOs } from '../../initrd/index.ts';
 import { createTestNetwork } from '../../lab/qemu/network.ts';
-import { makeFolder, removeFolder } from '../../lab/qemu/processes.ts';
 import { MACHINES_BOOT, startKindling } from '../../lab/site/kindling.ts';
 
 const CLIENTS = join(import.meta.dirname, 'boot-clients-program.ts');
@@ -15,9 +14,9 @@ const CLIENTS_EACH = 50;
 const hash = (content: Buffer) => createHash('sha256').update(content).digest('hex');
 
 it('200 machines that are switched on at once all get their address, iPXE, script, kernel and initramfs', async () => {
-  const folder = makeFolder('many');
   await using network = await createTestNetwork();
   const { bridge } = network;
+  const folder = bridge.namespace.makeFolder('many');
   // 1 the machines, 50 behind each of four network cards
   const groups = Array.from({ length: NAMESPACES }, (_, group) =>
     Array.from({ length: CLIENTS_EACH }, (_, index) => ({
@@ -72,7 +71,6 @@ it('200 machines that are switched on at once all get their address, iPXE, scrip
   expect(results.filter(({ error }) => error !== undefined)).toEqual([]);
   expect(results).toHaveLength(NAMESPACES * CLIENTS_EACH);
   for (const result of results) expect(result).toMatchObject(expected);
-  removeFolder(folder);
 });
 
 function hex(number: number): string {

@@ -6,7 +6,6 @@ import { bootMachine } from '../../lab/qemu/machine.ts';
 import type { MachineSpec } from '../../lab/qemu/machine-spec.ts';
 import { NO_TIMER_CHECK } from '../../lab/qemu/micro-os.ts';
 import { type Bridge, createTestNetwork } from '../../lab/qemu/network.ts';
-import { makeFolder, removeFolder } from '../../lab/qemu/processes.ts';
 import { prepareBootFiles } from '../../site/boot-files.ts';
 import { openSiteKeys } from '../../site/site-keys.ts';
 
@@ -28,8 +27,8 @@ beforeAll(async () => {
 });
 
 /** A site on a bridge: `kindling pxe` with our iPXE, a plain web server with script and Micro-OS, the customer's dnsmasq. */
-async function startSite(bridge: Bridge, ...flags: string[]): Promise<Disposable & { log: () => string }> {
-  const folder = makeFolder('site');
+async function startSite(bridge: Bridge, ...flags: string[]): Promise<{ log: () => string }> {
+  const folder = bridge.namespace.makeFolder('site');
   const web = join(folder, 'web');
   const tftp = join(folder, 'tftp');
   const base = `http://${bridge.hostAddress}:${HTTP_PORT}`;
@@ -60,7 +59,7 @@ async function startSite(bridge: Bridge, ...flags: string[]): Promise<Disposable
   await ready.promise;
   const customer = await bridge.addHost(2);
   await customer.startDnsmasq([`dhcp-range=${bridge.address(100)},${bridge.address(150)},255.255.255.0,1h`]);
-  return { log: () => log, [Symbol.dispose]: () => removeFolder(folder) };
+  return { log: () => log };
 }
 
 const machine = (bridge: Bridge, spec: MachineSpec): MachineSpec => ({
@@ -80,7 +79,7 @@ const machine = (bridge: Bridge, spec: MachineSpec): MachineSpec => ({
 describe('a machine with an empty disk, beside the customer’s DHCP server', () => {
   it('boots the Micro-OS by UEFI PXE: proxy offer, TFTP, iPXE, our scripts', async () => {
     await using network = await createTestNetwork();
-    using site = await startSite(network.bridge, '--mode', 'auto-proxy');
+    const site = await startSite(network.bridge, '--mode', 'auto-proxy');
     await using node = await bootMachine(machine(network.bridge, { firmware: 'ovmf' }));
     await node.console.waitFor(/Kindling: net0 has 10\.77\.0\.1\d\d/, { timeoutMs: 180_000 });
     await node.console.waitFor(MICRO_OS_IS_UP, { timeoutMs: 180_000 });
@@ -89,7 +88,7 @@ describe('a machine with an empty disk, beside the customer’s DHCP server', ()
 
   it('boots it by UEFI HTTP boot', async () => {
     await using network = await createTestNetwork();
-    using _site = await startSite(network.bridge, '--mode', 'auto-proxy');
+    await startSite(network.bridge, '--mode', 'auto-proxy');
     await using node = await bootMachine(
       machine(network.bridge, { firmware: 'ovmf', firmwareConfig: WITHOUT_PXE }),
     );
@@ -100,7 +99,7 @@ describe('a machine with an empty disk, beside the customer’s DHCP server', ()
 
   it('boots it by BIOS PXE', async () => {
     await using network = await createTestNetwork();
-    using _site = await startSite(network.bridge, '--mode', 'auto-proxy');
+    await startSite(network.bridge, '--mode', 'auto-proxy');
     await using node = await bootMachine(
       machine(network.bridge, { firmware: 'seabios', chipset: 'pc', serialFirmware: true }),
     );
@@ -114,7 +113,7 @@ describe('a machine whose network card brings an iPXE of its own (Debian’s QEM
     'boots from %s under UEFI and does not load iPXE for ever',
     async (model) => {
       await using network = await createTestNetwork();
-      using site = await startSite(network.bridge, '--mode', 'auto-proxy');
+      const site = await startSite(network.bridge, '--mode', 'auto-proxy');
       const nics = [
         { model, mac: '52:54:00:05:00:01', network: network.bridge, optionRom: true, bootIndex: 1 },
       ];

@@ -23,7 +23,7 @@ it('boots by UEFI HTTPS with the site’s own CA, and takes kernel and initramfs
   await using network = await createTestNetwork();
   const { bridge } = network;
   const storage = `http://${bridge.address(9)}:8081`;
-  using site = await startTlsSite(bridge, '--https-boot', '--micro-os-url', storage);
+  const site = await startTlsSite(bridge, '--https-boot', '--micro-os-url', storage);
   const shelf = join(site.state, 'shelf');
   mkdirSync(shelf);
   for (const name of ['vmlinuz-x86_64', 'initramfs-x86_64'])
@@ -48,7 +48,7 @@ it('boots by UEFI HTTPS with the site’s own CA, and takes kernel and initramfs
 it('boots from a mirror while the orchestrator is away, and goes to the orchestrator when it is back', async () => {
   await using network = await createTestNetwork();
   const { bridge } = network;
-  using site = await startTlsSite(bridge);
+  const site = await startTlsSite(bridge);
   const box = await bridge.addHost(3);
   const [key = ''] = publicArchiveKeys(openArchiveKeys(site.state));
   let log = '';

@@ -20,7 +20,7 @@ const SIGNED = /^Kindling: the Micro-OS is the one this site has signed$/;
 
 it('with the site’s keys enrolled a machine boots by PXE from iPXE to the orchestrator, every part of it signed', async () => {
   await using network = await createTestNetwork();
-  using site = await startTlsSite(network.bridge, '--kernel-arg', 'ignore_loglevel');
+  const site = await startTlsSite(network.bridge, '--kernel-arg', 'ignore_loglevel');
   const variables = join(site.state, 'enrolled.fd');
   enrollSiteKeys(join(site.stack, 'keys'), variables);
   await using node = await bootMachine({
@@ -118,7 +118,7 @@ it('S-04, S-15: from the site’s USB stick, with its keys enrolled, nothing but
 async function startStickLab() {
   await using started = new AsyncDisposableStack();
   const network = started.use(await createTestNetwork());
-  const site = started.use(await startTlsSite(network.bridge, '--kernel-arg', 'ignore_loglevel'));
+  const site = await startTlsSite(network.bridge, '--kernel-arg', 'ignore_loglevel');
   const at = (name: string) => join(site.stack, name);
   const stick = join(site.state, 'usb.img');
   writeFileSync(at('kernel-of-october'), await signKernelAsBefore(site.state)); // this build revokes it

@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { ensureMicroOs } from '../../initrd/index.ts';
 import { NO_TIMER_CHECK } from '../../lab/qemu/micro-os.ts';
 import type { Bridge } from '../../lab/qemu/network.ts';
-import { kill, makeFolder, removeFolder } from '../../lab/qemu/processes.ts';
+import { kill } from '../../lab/qemu/processes.ts';
 import { MACHINES_BOOT, runKindling, type Serving, startKindling } from '../../lab/site/kindling.ts';
 
 /** A site as a customer would run it: `kindling serve --pxe` with TLS, beside the customer's own dnsmasq. */
-export interface TlsSite extends Disposable {
+export interface TlsSite {
   state: string;
   stack: string;
   /** Runs `kindling …` beside the orchestrator and gives what it prints. */
@@ -19,7 +19,7 @@ export interface TlsSite extends Disposable {
 
 /** Plain HTTP for the firmware on 8080, everything else over TLS on 8443; files as `kindling serve --pxe` makes them. */
 export async function startTlsSite(bridge: Bridge, ...flags: string[]): Promise<TlsSite> {
-  const folder = makeFolder('site');
+  const folder = bridge.namespace.makeFolder('site');
   const state = join(folder, 'state');
   const microOs = await ensureMicroOs('minimal');
   let server: Serving | undefined;
@@ -52,6 +52,5 @@ export async function startTlsSite(bridge: Bridge, ...flags: string[]): Promise<
     stop: async () => {
       if (server) await kill(server.process);
     },
-    [Symbol.dispose]: () => removeFolder(folder),
   };
 }

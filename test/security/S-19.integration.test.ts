@@ -3,7 +3,6 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestNetwork } from '../../lab/qemu/network.ts';
-import { makeFolder, removeFolder } from '../../lab/qemu/processes.ts';
 import { startKindling } from '../../lab/site/kindling.ts';
 import { isSameMachine } from '../../net/address-group.ts';
 import { openOperatorToken } from '../../site/operator-token.ts';
@@ -52,10 +51,9 @@ it('without TLS the operator’s token is asked for, except of programs on the s
 });
 
 it('from another machine the API answers nothing without the token', async () => {
-  const folder = makeFolder('s19');
   await using network = await createTestNetwork();
   const { bridge } = network;
-  const state = join(folder, 'state');
+  const state = join(bridge.namespace.makeFolder('s19'), 'state');
   const serve = ['serve', '--plain', '--plain-port', '8080', '--host', bridge.hostAddress, '--state', state];
   await startKindling(bridge.namespace, serve, 'kindling serves');
   const stranger = await bridge.addHost(9);
@@ -68,7 +66,6 @@ it('from another machine the API answers nothing without the token', async () =>
     ).stdout;
   expect(await ask()).toBe('401');
   expect(await ask('--header', `authorization: Bearer ${openOperatorToken(state)}`)).toBe('200');
-  removeFolder(folder);
 });
 
 it.each([
