@@ -1,9 +1,9 @@
 import { waitForDeviceAddress } from './device-address.ts';
 import type { BootUrls } from './dhcp/boot-file.ts';
 import type { DhcpMode } from './dhcp/decide-reply.ts';
-import { type DhcpEvent, startDhcpServer } from './dhcp/dhcp-server.ts';
+import { DHCP_ENTRANCE, type DhcpEvent, startDhcpServer } from './dhcp/dhcp-server.ts';
 import type { Reservations } from './dhcp/reservation.ts';
-import { startTftpServer, type TftpEvent, type TftpFiles } from './tftp/tftp-server.ts';
+import { startTftpServer, TFTP_ENTRANCE, type TftpEvent, type TftpFiles } from './tftp/tftp-server.ts';
 
 export interface PxeOptions {
   /** The network device to serve on; its IPv4 address is the one clients are given. */
@@ -23,6 +23,9 @@ export interface PxeOptions {
   /** A fault of a server, which goes on. */
   onFailure?: (message: string) => void;
 }
+
+/** What `servePxe` opens to strangers. */
+export const PXE_ENTRANCES = [TFTP_ENTRANCE, DHCP_ENTRANCE] as const;
 
 /** Starts everything a machine needs until iPXE runs: DHCP or proxy DHCP, the PXE boot service, TFTP. */
 export async function servePxe(options: PxeOptions): Promise<AsyncDisposable & { address: string }> {

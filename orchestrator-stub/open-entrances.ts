@@ -1,5 +1,6 @@
 import type { DescService } from '@bufbuild/protobuf';
 import { markdownTable } from '../formats/markdown-table.ts';
+import type { DatagramEntrance } from '../net/datagram-entrance.ts';
 import { Health } from '../protocol/generated/grpc-health_pb.js';
 import { ServerReflection } from '../protocol/generated/grpc-reflection_pb.js';
 import {
@@ -86,22 +87,6 @@ const GRPC: Record<string, Entrance> = {
   },
 };
 
-const DATAGRAMS: Record<string, Entrance> = {
-  'TFTP (UDP 69, with `--pxe`, `kindling pxe` and `kindling mirror`)': {
-    changes: 'an event says which file was fetched',
-    limits:
-      'read requests only, files below the folder; 1,000 transfers, 256 per address; two packets before the first answer; no source port 0',
-  },
-  'DHCP (UDP 67 and 4011, with `--pxe` and `kindling pxe`)': {
-    changes: 'nothing but the memory of 4,096 machines that boot in circles',
-    limits: 'answers by the reservations file only; options are data, never file names of ours',
-  },
-  'syslog (UDP, with `--syslog`)': {
-    changes: 'adds lines marked "syslog" to the log of the node that last knocked from the sender’s address',
-    limits: '8 kB a line; 200 datagrams a second per address, 5,000 in all; pruned by arrival',
-  },
-};
-
 /** Every gRPC method that needs no token when tokens are asked for. test/security calls all methods to see whether that is so. */
 export const OPEN_METHODS: readonly string[] = Object.keys(GRPC);
 
@@ -127,8 +112,14 @@ export function openRoutes(): string[] {
     .map(({ method, path }) => `${method} ${path}`);
 }
 
+/** A server of datagrams, and the words of the command line that start it. */
+export interface StartedDatagramServer {
+  server: DatagramEntrance;
+  startedBy: string;
+}
+
 /** The table of docs/explanation/what-we-believe.md. Throws when a router has an entrance that is not described here. */
-export function entranceTable(): string {
+export function entranceTable(datagrams: readonly StartedDatagramServer[]): string {
   const rows = [
     ...rowsOf('HTTP', HTTP, openRoutes()),
     ...rowsOf(
@@ -136,7 +127,7 @@ export function entranceTable(): string {
       GRPC,
       allMethods().filter((method) => method in GRPC),
     ),
-    ...rowsOf('UDP', DATAGRAMS, Object.keys(DATAGRAMS)),
+    ...datagrams.map(datagramRow),
   ];
   return markdownTable(['', 'entrance', 'what it may change', 'limits'], rows);
 }
@@ -151,6 +142,16 @@ function rowsOf(kind: string, described: Record<string, Entrance>, found: readon
   }
   return found.map((name) => {
     const { changes, limits } = described[name] ?? { changes: '', limits: '' };
-    return [kind, kind === 'UDP' ? name : `\`${name}\``, changes, limits];
+    return [kind, `\`${name}\``, changes, limits];
   });
+}
+
+function datagramRow({ server, startedBy }: StartedDatagramServer): string[] {
+  const { protocol, ports, changes, limits } = server;
+  return [
+    'UDP',
+    `${protocol} (${['UDP', ports?.join(' and ')].filter(Boolean).join(' ')}, ${startedBy})`,
+    changes,
+    limits,
+  ];
 }

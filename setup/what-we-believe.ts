@@ -1,4 +1,15 @@
-import { entranceTable } from '../orchestrator-stub/open-entrances.ts';
+import { PXE_ENTRANCES } from '../netboot/serve-pxe.ts';
+import { entranceTable, type StartedDatagramServer } from '../orchestrator-stub/open-entrances.ts';
+import { SYSLOG_ENTRANCE } from '../orchestrator-stub/syslog/syslog-server.ts';
+
+/** Every server of datagrams. A test looks at the sockets that the commands really open. */
+export const DATAGRAM_SERVERS: readonly StartedDatagramServer[] = [
+  ...PXE_ENTRANCES.map((server) => ({
+    server,
+    startedBy: 'with `kindling serve --pxe`, `kindling pxe` and `kindling mirror --pxe`',
+  })),
+  { server: SYSLOG_ENTRANCE, startedBy: 'with `kindling serve --syslog`' },
+];
 
 /** docs/explanation/what-we-believe.md: the rule in words, and the entrances as the routers have them. */
 export function whatWeBelievePage(): string {
@@ -33,10 +44,11 @@ What follows from the rule:
 ## Every open entrance
 
 These are all the entrances of \`kindling serve\` that ask for no token when the site has TLS. The
-table is made from the routers (\`node setup/reference-pages.ts\`); a test calls every gRPC method
-without a token and fails when one answers that is not in it.
+table is made from the routers and the servers of datagrams (\`node setup/reference-pages.ts\`); a
+test calls every gRPC method without a token and fails when one answers that is not in it, and
+another compares the UDP ports that the commands open with it.
 
-${entranceTable()}
+${entranceTable(DATAGRAM_SERVERS)}
 
 The plain port beside TLS serves the two file addresses and nothing else. With \`--plain\` there is
 no TLS: the API asks everybody but programs on the same machine for the operator's token, and gRPC

@@ -3,7 +3,7 @@ import type { NetbootClient } from './netboot-client.ts';
 /** How soon a machine that was given iPXE must ask again to be caught in a loop. */
 const LOOP_WINDOW_MS = 60_000;
 /** Machines that are remembered; the one that was silent longest is forgotten first. */
-const MAX_MACHINES = 4096;
+export const MAX_MACHINES = 4096;
 
 /**
  * What each machine was given last. An iPXE that ignores autoexec.ipxe (Debian 12's, started by the option ROM of its

@@ -1,7 +1,8 @@
 import type { Socket } from 'node:dgram';
+import type { DatagramEntrance } from '../../net/datagram-entrance.ts';
 import { decodeDhcpPacket, encodeDhcpPacket, macOf } from '../../protocol/dhcp/packet.ts';
 import { describeError } from '../../protocol/error.ts';
-import { BootHistory } from './boot-history.ts';
+import { BootHistory, MAX_MACHINES } from './boot-history.ts';
 import { type DhcpSite, decideReply } from './decide-reply.ts';
 import { openDeviceSocket } from './device-socket.ts';
 import { replyAddress } from './reply-address.ts';
@@ -20,6 +21,15 @@ export interface DhcpServerOptions {
   onEvent?: (event: DhcpEvent) => void;
 }
 
+const PORTS = [67, 4011] as const;
+
+export const DHCP_ENTRANCE: DatagramEntrance = {
+  protocol: 'DHCP',
+  ports: PORTS,
+  changes: `nothing but the memory of ${MAX_MACHINES.toLocaleString('en')} machines that boot in circles`,
+  limits: 'answers by the reservations file only; options are data, never file names of ours',
+};
+
 /** Answers DHCP (port 67) and the PXE boot service (port 4011) on one network device. */
 export async function startDhcpServer(options: DhcpServerOptions): Promise<AsyncDisposable> {
   const sockets: Socket[] = [];
@@ -29,7 +39,7 @@ export async function startDhcpServer(options: DhcpServerOptions): Promise<Async
   };
   if (options.site.mode === 'off') return { [Symbol.asyncDispose]: close };
   try {
-    for (const port of [67, 4011] as const) {
+    for (const port of PORTS) {
       const socket = await openDeviceSocket(options.device, port);
       sockets.push(socket);
       socket.on('message', (bytes, sender) => answer(socket, bytes, port, sender, { ...options, history }));

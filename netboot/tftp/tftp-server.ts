@@ -1,5 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
+import type { DatagramEntrance } from '../../net/datagram-entrance.ts';
 import { Slots } from '../../net/slots.ts';
 import { describeError, KindlingError } from '../../protocol/error.ts';
 import {
@@ -8,7 +9,7 @@ import {
   TftpErrorCode,
   type TftpPacket,
 } from '../../protocol/tftp/packet.ts';
-import { TftpTransfer, type TransferStep } from './tftp-transfer.ts';
+import { TftpTransfer, TRIES_BEFORE_ANSWER, type TransferStep } from './tftp-transfer.ts';
 
 /** Where the server finds a file: undefined when there is none of that name. Never sees a name outside its root. */
 export interface TftpFiles {
@@ -49,6 +50,19 @@ export interface TftpServer extends AsyncDisposable {
  * one address leaves room for the others.
  */
 const TRANSFERS = { inAll: 1000, perAddress: 256 } as const;
+const TFTP_PORT = 69;
+
+export const TFTP_ENTRANCE: DatagramEntrance = {
+  protocol: 'TFTP',
+  ports: [TFTP_PORT],
+  changes: 'an event says which file was fetched',
+  limits: [
+    'read requests only, files below the folder',
+    `${TRANSFERS.inAll.toLocaleString('en')} transfers, ${TRANSFERS.perAddress} per address`,
+    `${TRIES_BEFORE_ANSWER} packets before the first answer`,
+    'no source port 0',
+  ].join('; '),
+};
 
 interface Running {
   key: string;
@@ -63,7 +77,7 @@ interface Running {
 /** Serves files read-only over TFTP to any number of clients at once. */
 export async function startTftpServer(options: TftpServerOptions): Promise<TftpServer> {
   const transfers = new Map<string, Running>();
-  const socket = await openSocket(options.address, options.port ?? 69);
+  const socket = await openSocket(options.address, options.port ?? TFTP_PORT);
   const server = new TransferTable(options, socket, transfers);
   socket.on('message', (bytes, sender) => {
     // Nobody can be answered at port 0: such a datagram is forged, and sending to it throws.

@@ -21,7 +21,7 @@ const DEFAULT_TIMEOUT_MS = 1000;
 const LONGEST_TIMEOUT_SECONDS = 10;
 const TRIES = 6;
 /** Until a client has answered, its address may be somebody else's: the flood that person gets for it stays small. */
-const TRIES_BEFORE_ANSWER = 2;
+export const TRIES_BEFORE_ANSWER = 2;
 
 /**
  * One file on its way to one client (RFC 1350, 2347–2349, 7440), as a state machine without sockets or clocks:

@@ -1,6 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { plainAddress } from '../../net/address-group.ts';
+import type { DatagramEntrance } from '../../net/datagram-entrance.ts';
 import { RateLimit } from '../../net/rate-limit.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { parseSyslog, type SyslogMessage } from '../../protocol/syslog.ts';
@@ -24,6 +25,16 @@ const MAX_APP_CHARACTERS = 48;
 const MAX_AHEAD_MS = 5 * 60_000;
 /** Datagrams of one address, and of all. */
 const DATAGRAMS = { burst: 2000, perSecond: 200, inAll: { burst: 20_000, perSecond: 5000 } } as const;
+
+export const SYSLOG_ENTRANCE: DatagramEntrance = {
+  protocol: 'syslog',
+  changes: 'adds lines marked "syslog" to the log of the node that last knocked from the sender’s address',
+  limits: [
+    `${MAX_MESSAGE_CHARACTERS.toLocaleString('en')} characters a line`,
+    `${DATAGRAMS.perSecond} datagrams a second per address, ${DATAGRAMS.inAll.perSecond.toLocaleString('en')} in all`,
+    'pruned by arrival',
+  ].join('; '),
+};
 
 /**
  * Syslog over UDP (RFC 5424 and 3164), for firmware, iPXE and installed systems that speak nothing better. A line goes to the

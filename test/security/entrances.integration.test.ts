@@ -1,13 +1,17 @@
-import { globSync, readFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createTestNetwork } from '../../lab/qemu/network.ts';
+import { startKindling } from '../../lab/site/kindling.ts';
 import {
   allMethods,
   entranceTable,
   OPEN_METHODS,
   openRoutes,
 } from '../../orchestrator-stub/open-entrances.ts';
+import { DATAGRAM_SERVERS } from '../../setup/what-we-believe.ts';
 import { RunningStub } from '../orchestrator-stub/running-stub.ts';
 
 let running: RunningStub;
@@ -60,7 +64,7 @@ it('these are all the services there are', () => {
 
 it('every HTTP address that asks for nothing is in the page, and nothing else answers without a token', async () => {
   for (const route of openRoutes()) expect(page).toContain(`\`${route}\``);
-  expect(page).toContain(entranceTable());
+  expect(page).toContain(entranceTable(DATAGRAM_SERVERS));
   const { paths } = (await running.api('GET', '/api/v1/openapi.json', { token: null })).body as {
     paths: Record<string, Record<string, unknown>>;
   };
@@ -88,5 +92,36 @@ it('no other product code listens on a datagram socket', () => {
     'netboot/dhcp/dhcp-server.ts',
     'netboot/tftp/tftp-server.ts',
     'orchestrator-stub/syslog/syslog-server.ts',
+  ]);
+});
+
+it('the commands open the UDP ports that the table names, and no other', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'kindling-entrances-'));
+  try {
+    await using network = await createTestNetwork();
+    const { namespace } = network;
+    const pxe = ['--interface', 'br0', '--tftp-root', folder, '--script', 'http://10.77.0.1/boot.ipxe'];
+    await Promise.all([
+      startKindling(namespace, ['pxe', ...pxe], 'serving'),
+      startKindling(namespace, ['serve', '--state', folder, '--syslog', '514'], 'kindling serves'),
+    ]);
+    const { stdout } = await namespace.run('ss', ['--no-header', '--numeric', '--udp', '--listening']);
+    const open = stdout.split('\n').flatMap((line) => /:(\d+)\s+\S+:\*/.exec(line)?.[1] ?? []);
+    const named = DATAGRAM_SERVERS.flatMap(({ server }) => server.ports ?? [514]);
+    expect(open.map(Number).toSorted()).toEqual(named.toSorted());
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+it('these commands network-boot machines, as the table says', () => {
+  const root = join(import.meta.dirname, '../..');
+  const callers = globSync('{cli,netboot,orchestrator-stub,standalone}/**/*.ts', { cwd: root }).filter(
+    (file) => /await servePxe\(/.test(readFileSync(join(root, file), 'utf8')),
+  );
+  expect(callers.toSorted()).toEqual([
+    'cli/pxe.ts',
+    'cli/serve-netboot.ts',
+    'netboot/mirror/serve-mirror.ts',
   ]);
 });
