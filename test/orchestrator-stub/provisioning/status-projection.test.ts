@@ -3,7 +3,7 @@ import { EventBus, type StubEvent } from '../../../orchestrator-stub/events/bus.
 import { HostTable } from '../../../orchestrator-stub/nodes/host-table.ts';
 import { createInstance } from '../../../orchestrator-stub/nodes/instance.ts';
 import { Nodes } from '../../../orchestrator-stub/nodes/nodes.ts';
-import type { Profile } from '../../../orchestrator-stub/nodes/profile.ts';
+import { type Profile, ProfileSchema } from '../../../orchestrator-stub/nodes/profile.ts';
 import { StatusProjection } from '../../../orchestrator-stub/provisioning/status-projection.ts';
 import { Database } from '../../../orchestrator-stub/store/database.ts';
 import { DocumentTable } from '../../../orchestrator-stub/store/document-table.ts';
@@ -29,6 +29,7 @@ tasks:
 
 let database: Database;
 let hosts: HostTable;
+let profiles: DocumentTable<Profile>;
 let workflows: Workflows;
 let events: StubEvent[];
 let hostId: HostId;
@@ -63,7 +64,7 @@ beforeEach(() => {
     timeoutGraceMs: 0,
     onFailure,
   });
-  const profiles = new DocumentTable<Profile>(database, 'profiles');
+  profiles = new DocumentTable<Profile>(database, 'profiles');
   const projection = new StatusProjection({ database, hosts, nodes, profiles, now });
   workflows.subscribe((workflow) => projection.follow(workflow));
   workflows.subscribe(() => {
@@ -122,6 +123,23 @@ test('the end of a workflow whose COMMIT fails does not count, and counts when i
   succeed(1);
   expect(hosts.instance(hostId)?.currentState).toBe('RUNNING');
   expect(workflows.activeOf('52:54:00:12:34:56')).toHaveLength(0);
+});
+
+test.each([
+  { kind: 'an installed node', metadata: {}, text: 'Rebooting' },
+  {
+    kind: 'a standalone node, which never reports,',
+    metadata: { 'standalone-node': 'true' },
+    text: 'Provisioned',
+  },
+])('when all is done, $kind is "$text"', ({ metadata, text }) => {
+  const profile = { name: 'p', imageUrl: 'https://images.test/os.raw.gz', osType: 'IMMUTABLE', metadata };
+  profiles.save('p', ProfileSchema.parse(profile));
+  for (const index of [0, 1]) {
+    start(index);
+    succeed(index);
+  }
+  expect(hosts.byId(hostId)?.hostStatus.text).toBe(text);
 });
 
 test('a workflow that was canceled in a transaction that fails goes on', () => {

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { checkUserData } from '../../../actions/cloud-init/check-user-data.ts';
@@ -12,6 +13,7 @@ import { toHostId } from '../../../protocol/ids.ts';
 import { firstBootScript } from '../../../system/first-boot/first-boot-script.ts';
 
 const now = new Date('2026-11-16T03:00:00Z');
+const CA = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
 const SB_FDE = 'SECURE_BOOT_AND_FULL_DISK_ENCRYPTION';
 
 function workflow(
@@ -40,7 +42,7 @@ function workflow(
     inventory: undefined,
     client: { clientId: 'edgenode-u1', hostId: host.id, secret: 's3cret' },
     isQcow2: false,
-    ca: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n',
+    ca: CA,
     origin: 'https://10.0.2.2:8443',
   });
   const text = builtInTemplates().find(({ name }) => name === template)?.text ?? '';
@@ -63,6 +65,19 @@ const env = (definition: ReturnType<typeof workflow>, action: string) =>
       return [entry.slice(0, at), entry.slice(at + 1)];
     }),
   );
+
+const AGENTS = '/etc/intel_edge_node/';
+
+/** What cloud-init places for the Edge Node Agents. */
+function agentFiles(cloudInit: string): Record<string, object> {
+  type WrittenFile = { path: string; permissions: string; content: string };
+  const { write_files: files } = parse(cloudInit) as { write_files: WrittenFile[] };
+  return Object.fromEntries(
+    files
+      .filter(({ path }) => path.startsWith(AGENTS))
+      .map(({ path, ...file }) => [path.slice(AGENTS.length), file]),
+  );
+}
 
 describe('microvisor (docs/background/emf.md#microvisor-template)', () => {
   test('has EMF’s eight actions with their timeouts', () => {
@@ -116,6 +131,27 @@ describe('microvisor (docs/background/emf.md#microvisor-template)', () => {
       KINDLING_ESCROW_URL: expect.stringMatching(/\/api\/v1\/recovery-keys\/escrow$/),
       TLS_CA_CERT: expect.any(String),
     });
+  });
+
+  test('a standalone node gets no name, no CA and no credentials, and boots from its disk at once', () => {
+    const standalone = { osType: 'IMMUTABLE', metadata: { 'standalone-node': 'true' } };
+    const cloudInit = (profile: object) =>
+      env(workflow('microvisor', { osType: 'IMMUTABLE', ...profile }), 'install-cloud-init')['CONTENTS'] ??
+      '';
+    const keys = (profile: object) => Object.keys(parse(cloudInit(profile)) as object);
+    expect(Object.keys(agentFiles(cloudInit({})))).toHaveLength(4);
+    expect(agentFiles(cloudInit(standalone))).toEqual({});
+    expect(cloudInit(standalone)).not.toContain('s3cret');
+    expect(keys({})).toEqual(expect.arrayContaining(['hostname', 'ca_certs', 'bootcmd']));
+    for (const key of ['hostname', 'ca_certs', 'bootcmd']) expect(keys(standalone)).not.toContain(key);
+
+    const policy = (profile: object) =>
+      env(workflow('microvisor', { osType: 'IMMUTABLE', ...profile }), 'efibootset-for-diskboot')[
+        'BOOT_POLICY'
+      ];
+    expect([policy({}), policy(standalone)]).toEqual(['after-report', 'disk-first']);
+    // EMF knows standalone nodes with an immutable system only
+    expect(policy({ ...standalone, osType: 'MUTABLE' })).toBe('after-report');
   });
 
   test('trap 11: a path becomes an address of the local front, and «compressed» is a text', () => {
@@ -187,6 +223,41 @@ describe('ubuntu (docs/background/emf.md#ubuntu-template)', () => {
       KERNEL_VERSION: '',
       SKIP_KERNEL_UPGRADE: 'false',
     });
+  });
+
+  test('the installer is a service that starts with the system, until it has said that it is done', () => {
+    const definition = workflow('ubuntu');
+    const installer = env(definition, 'profile-pkg-and-node-agents-install-script-download');
+    const service = env(definition, 'service-script-for-profile-pkg-and-node-agents-install');
+    const unit = '/etc/systemd/system/install-profile-pkgs-and-node-agent.service';
+    expect(service).toMatchObject({ DEST_PATH: unit, MODE: '0644' });
+    expect(service['CONTENTS']?.split('\n')).toEqual(
+      expect.arrayContaining([
+        `ExecStart=${installer['DEST_PATH']}`,
+        'After=network-online.target',
+        'ConditionPathExists=!/home/postinstall/Setup/.base_pkg_install_done',
+        'Restart=always',
+        'WantedBy=multi-user.target',
+      ]),
+    );
+    // a profile without a script of its own has nothing to install
+    expect(installer['CONTENTS']).toBe('#!/bin/sh\ntouch /home/postinstall/Setup/.base_pkg_install_done\n');
+    expect(env(definition, 'system-configuration')).toMatchObject({
+      CHROOT: 'y',
+      CMD_LINE: expect.stringContaining(`systemctl enable ${basename(unit)};`),
+    });
+  });
+
+  test('cloud-init hands the agents their credentials, their tenant and the CA', () => {
+    const text = env(workflow('ubuntu'), 'install-cloud-init')['CONTENTS'] ?? '';
+    expect(agentFiles(text)).toEqual({
+      'orch-ca-cert/orch-ca.crt': { permissions: '0644', content: CA },
+      tenantId: { permissions: '0644', content: 'TENANT_ID=p1\n' },
+      'client-credentials/client_id': { permissions: '0600', content: 'edgenode-u1' },
+      'client-credentials/client_secret': { permissions: '0600', content: 's3cret' },
+    });
+    const { ca_certs: trusted } = parse(text) as { ca_certs?: unknown };
+    expect(trusted).toEqual({ trusted: [CA] });
   });
 
   test('cloud-init names the node, trusts the site and knows where to report', () => {
