@@ -14,7 +14,7 @@ import { toKindlingError } from '../protocol/error.ts';
 import type { TinkDialect } from '../protocol/tink-dialect.ts';
 import { openAuthority, type SiteCertificates, serverCertificateFile } from '../site/authority.ts';
 import { openOperatorPassword, openOperatorToken, openProjectId } from '../site/operator-token.ts';
-import { lockStateFolder, openStateFolder } from '../site/state-folder.ts';
+import { lockStateFolder, openStateFolder, openSubfolder } from '../site/state-folder.ts';
 import { programVersion } from '../system/program-version.ts';
 import { AccessControl } from './credentials/access.ts';
 import { Credentials } from './credentials/credentials.ts';
@@ -274,8 +274,8 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     },
     releaseToken: options.releaseToken ?? 'anonymous',
     ca: () => certificates.ca,
-    artifacts: [...(options.artifacts ?? []), join(stateFolder, 'tink-stack')],
-    files: [...(options.files ?? []), join(stateFolder, 'files-edge-orch')],
+    artifacts: [...(options.artifacts ?? []), openSubfolder(stateFolder, 'tink-stack')],
+    files: [...(options.files ?? []), openSubfolder(stateFolder, 'files-edge-orch')],
     version: await programVersion(),
     state: database.health,
     names: () => certificates.names,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 
 /** Has `make` fill a folder anew, unless it was made from the very same files. */
 export function generateFolder(
@@ -8,7 +8,7 @@ export function generateFolder(
   madeFrom: readonly string[],
   make: (fresh: string) => void,
 ): void {
-  const fingerprint = fingerprintOf(madeFrom);
+  const fingerprint = fingerprintOf(madeFrom, folder);
   if (readStamp(folder) === fingerprint) return;
   // Built aside and swapped in, so that a second command started meanwhile never sees half of it.
   const fresh = mkdtempSync(join(dirname(folder), 'generated-'));
@@ -22,9 +22,10 @@ export function generateFolder(
   }
 }
 
-function fingerprintOf(files: readonly string[]): string {
+/** Paths count from the folder: a copy of the checkout has nothing to make. */
+function fingerprintOf(files: readonly string[], folder: string): string {
   const hash = createHash('sha256');
-  for (const file of files) hash.update(`${file}\0`).update(readFileSync(file));
+  for (const file of files) hash.update(`${relative(folder, file)}\0`).update(readFileSync(file));
   return hash.digest('hex');
 }
 

@@ -20,6 +20,13 @@ export function openStateFolder(path: string): void {
   }
 }
 
+/** A folder of the state folder, made if it is not there: people put files into it as soon as the orchestrator has named it. */
+export function openSubfolder(stateFolder: string, name: string): string {
+  const path = join(stateFolder, name);
+  openStateFolder(path);
+  return path;
+}
+
 /**
  * Keeps a second orchestrator out: two on one database would hand out the same work twice. SQLite's lock on a file of its own is the
  * kernel's, so it goes with the process, however that ends; the database itself stays readable for others.

@@ -1,3 +1,6 @@
+import { fencedBlocks, typedCommands } from './fenced-blocks.ts';
+import { proseLines } from './markdown-page.ts';
+
 /** A command line that a page tells its reader to type, or only mentions. */
 export interface DocumentedCommand {
   line: number;
@@ -6,41 +9,20 @@ export interface DocumentedCommand {
   isMention: boolean;
 }
 
-const FENCE = /^\s*(```|~~~)/;
 const OURS = /^(kindling|npm run|npm test)(\s|$)/;
 
 /** Every `kindling …` and `npm run …` of a page, in code blocks and in inline code. */
 export function documentedCommands(markdown: string): DocumentedCommand[] {
-  const commands: DocumentedCommand[] = [];
-  let block: { text: string; line: number }[] | undefined;
-  for (const [index, text] of markdown.split('\n').entries()) {
-    const line = index + 1;
-    if (FENCE.test(text)) {
-      commands.push(...typedIn(block ?? []));
-      block = block ? undefined : [];
-    } else if (block) block.push({ text: text.trim(), line });
-    else {
-      for (const [, code = ''] of text.matchAll(/`([^`]+)`/g)) {
-        if (OURS.test(code)) commands.push({ line, words: wordsOf(code), isMention: true });
-      }
-    }
-  }
-  return commands;
-}
-
-/** The commands of a code block. Where it shows a prompt, lines without one are what the program printed. */
-function typedIn(block: readonly { text: string; line: number }[]): DocumentedCommand[] {
-  const commands: DocumentedCommand[] = [];
-  const hasPrompt = block.some(({ text }) => text.startsWith('$ '));
-  let begun = '';
-  for (const { text, line } of block) {
-    if (begun === '' && hasPrompt && !text.startsWith('$ ')) continue;
-    const command = begun + text.replace(/^\$ /, '');
-    begun = command.endsWith('\\') ? command.slice(0, -1) : '';
-    if (begun === '' && OURS.test(command))
-      commands.push({ line, words: wordsOf(command), isMention: false });
-  }
-  return commands;
+  const typed = fencedBlocks(markdown).flatMap(typedCommands);
+  const mentioned = proseLines(markdown).flatMap(({ text, line }) =>
+    [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => ({ line, text: code })),
+  );
+  return [
+    ...typed.map(({ line, text }) => ({ line, text: text.replaceAll('\\\n', ' '), isMention: false })),
+    ...mentioned.map((mention) => ({ ...mention, isMention: true })),
+  ]
+    .filter(({ text }) => OURS.test(text))
+    .map(({ line, text, isMention }) => ({ line, words: wordsOf(text), isMention }));
 }
 
 /** Words as a shell splits them, without the comment, what is piped or redirected, and the brackets of what is optional. */

@@ -47,7 +47,8 @@ export function numbersBelow(markdown: string, heading: string): Set<number> {
   return numbers;
 }
 
-function proseLines(markdown: string): { text: string; line: number }[] {
+/** The lines of a page that are in no code block. */
+export function proseLines(markdown: string): { text: string; line: number }[] {
   let isCode = false;
   return markdown.split('\n').flatMap((text, index) => {
     if (FENCE.test(text)) {
