@@ -1,10 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { ensureMicroOs } from '../initrd/index.ts';
+import { ensureIpxe } from '../ipxe/debian-ipxe.ts';
 import { enrollSiteKeys } from '../lab/qemu/enroll-keys.ts';
 import { createMachine } from '../lab/qemu/machine.ts';
 import type { Firmware } from '../lab/qemu/machine-spec.ts';
 import { createTestNetwork } from '../lab/qemu/network.ts';
 import { type Site, startSite } from '../lab/site/site.ts';
+import type { TargetImage } from '../lab/target-images/image-file.ts';
 import { ensureImmutableTarget } from '../lab/target-images/immutable.ts';
 import { ensureMutableTarget } from '../lab/target-images/mutable.ts';
 import { ensureVendorKey } from '../lab/target-images/vendor.ts';
@@ -49,6 +52,8 @@ export async function runDemo(
   options: DemoOptions,
   surroundings: DemoSurroundings = { terminal: process.stdout },
 ): Promise<void> {
+  // Before signals are taken: until there is something to take down, they end this at once.
+  const image = await buildAll(options);
   const stop = new AbortController();
   const { terminal, profile = {}, whenRunning = options.keep ? keepRunning : undefined } = surroundings;
   const output = new DemoOutput(terminal);
@@ -57,7 +62,7 @@ export async function runDemo(
     ? new JsonView((line) => terminal.write(line))
     : new PeopleView(output, { showsConsole: options.showConsole });
   try {
-    await demo(options, { profile, view, signal: stop.signal, whenRunning });
+    await demo(options, { image, profile, view, signal: stop.signal, whenRunning });
     if (options.picture !== undefined) draw(options.picture, output);
   } catch (thrown) {
     if (!stop.signal.aborted) throw thrown;
@@ -66,24 +71,31 @@ export async function runDemo(
   }
 }
 
-/** 1 what is installed (cached)  2 network and orchestrator  3 what it should do  4 power on  5 every stage as it happens */
+/** Everything that is kept in the cache; what is installed is the answer. */
+async function buildAll({ isImmutable }: DemoOptions): Promise<TargetImage> {
+  const image = await (isImmutable ? ensureImmutableTarget() : ensureMutableTarget());
+  await ensureMicroOs('minimal');
+  await ensureIpxe();
+  return image;
+}
+
+/** 1 network and orchestrator  2 what it should do  3 power on  4 every stage as it happens */
 async function demo(
   options: DemoOptions,
   {
+    image,
     profile,
     view,
     signal,
     whenRunning,
   }: {
+    image: TargetImage;
     profile: Record<string, unknown>;
     view: DemoView;
     signal: AbortSignal;
     whenRunning: DemoSurroundings['whenRunning'];
   },
 ): Promise<void> {
-  const image = await (options.isImmutable ? ensureImmutableTarget() : ensureMutableTarget());
-  signal.throwIfAborted();
-
   const nodes = describeNodes(options.nodes);
   await using network = await createTestNetwork();
   using site = await startSite(network.bridge, {

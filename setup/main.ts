@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { describeError, KindlingError, toKindlingError } from '../protocol/error.ts';
 import { generateCode } from './generate.ts';
 import { installDebianPackages } from './install-debian-packages.ts';
@@ -70,7 +71,8 @@ function unknownCommand(name: string): KindlingError {
 
 function throughSudo(args: string[]): Promise<number> {
   process.stderr.write('▸ needs root (devices, namespaces, packages): starting again through sudo\n');
-  return runProgram('sudo', ['-E', process.execPath, ...process.execArgv, import.meta.filename, ...args]);
+  // By the entry point: what root has left behind only root can take away.
+  return runProgram('sudo', ['-E', process.execPath, join(import.meta.dirname, 'run.mjs'), ...args]);
 }
 
 function node(args: string[], env?: Record<string, string>): Promise<number> {

@@ -3,13 +3,16 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
-import { constants } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { beginRun } from './left-behind.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const modules = join(root, 'node_modules');
 const ownNode = join(modules, 'node/bin/node');
+/** The roots of test:machines do not fit into a /tmp in memory. */
+const ROOMY_FOLDER = '/var/tmp';
 const stamp = join(modules, '.kindling-lock');
 
 if (Number(process.versions.node.split('.')[0]) < 20) {
@@ -19,41 +22,55 @@ if (Number(process.versions.node.split('.')[0]) < 20) {
     'Install Node 20 or newer (Debian: apt-get install nodejs npm).',
   );
 }
-installWhatOurNodeNeeds();
-installNpmPackages();
-handOver();
+await installWhatOurNodeNeeds();
+await installNpmPackages();
+await handOver();
+
+/** Runs setup/main.ts on our Node and ends as it ends. What it leaves behind is taken away, so that nothing outlives the command. */
+async function handOver() {
+  const run = beginRun(process.argv[2] === 'test:machines' ? ROOMY_FOLDER : tmpdir());
+  const main = join(root, 'setup/main.ts');
+  const args = ['--disable-warning=ExperimentalWarning', main, ...process.argv.slice(2)];
+  const program = await runToEnd(ownNode, args, { env: run.environment });
+  await run.end();
+  if (program.error)
+    fail(
+      3,
+      `${ownNode} could not be started: ${program.error.message}`,
+      'Remove node_modules and try again.',
+    );
+  process.exit(program.status);
+}
 
 /**
- * Runs setup/main.ts on our Node and ends as it ends. Whoever stops `npm run …` means the program, not npm: npm sends
- * SIGTERM and SIGINT to this process alone (package.json has `exec`, so no shell stands between), and they go on from here.
+ * Runs a program to its end. Whoever stops `npm run …` means the program, not npm: npm sends SIGTERM and SIGINT to this
+ * process alone (package.json has `exec`, so no shell stands between), and they go on from here.
  */
-function handOver() {
-  const program = spawn(
-    ownNode,
-    ['--disable-warning=ExperimentalWarning', join(root, 'setup/main.ts'), ...process.argv.slice(2)],
-    { stdio: 'inherit', cwd: root },
-  );
+function runToEnd(command, args, options = {}) {
+  const program = spawn(command, args, { stdio: 'inherit', cwd: root, ...options });
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT']) {
     process.on(signal, () => {
       // Ctrl-C reaches every process of the terminal by itself.
       if (signal !== 'SIGINT' || !process.stdin.isTTY) program.kill(signal);
     });
   }
-  program.on('error', ({ message }) =>
-    fail(3, `${ownNode} could not be started: ${message}`, 'Remove node_modules and try again.'),
-  );
-  program.on('exit', (status, signal) => process.exit(status ?? 128 + (constants.signals[signal] ?? 0)));
+  return new Promise((resolve) => {
+    program.on('error', (error) => resolve({ error }));
+    program.on('exit', (status, signal) =>
+      resolve({ status: status ?? 128 + (constants.signals[signal] ?? 0) }),
+    );
+  });
 }
 
 /** Our Node is linked against libatomic, which a small Debian lacks; npm starts it while it installs. */
-function installWhatOurNodeNeeds() {
+async function installWhatOurNodeNeeds() {
   const libraries = spawnSync('sh', ['-c', 'ldconfig -p || /sbin/ldconfig -p'], { encoding: 'utf8' }).stdout;
   if (libraries.includes('libatomic.so.1')) return;
   console.error('▸ Debian package libatomic1 (our Node needs it)');
   const command =
     'apt-get -qq update && apt-get -qq install -y --no-install-recommends libatomic1 >/dev/null';
   const asRoot = process.getuid() === 0 ? ['sh'] : ['sudo', 'sh'];
-  const apt = spawnSync(asRoot[0], [...asRoot.slice(1), '-c', command], { stdio: 'inherit' });
+  const apt = await runToEnd(asRoot[0], [...asRoot.slice(1), '-c', command]);
   if (apt.status !== 0) {
     fail(
       3,
@@ -63,7 +80,7 @@ function installWhatOurNodeNeeds() {
   }
 }
 
-function installNpmPackages() {
+async function installNpmPackages() {
   const lock = createHash('sha256')
     .update(readFileSync(join(root, 'package-lock.json')))
     .digest('hex');
@@ -71,10 +88,7 @@ function installNpmPackages() {
   console.error('▸ npm packages (about 700 MB unpacked; one to two minutes the first time)');
   // `npm ci` empties the folder first. Where it is a link, that would be the folder of another checkout.
   if (lstatSync(modules, { throwIfNoEntry: false })?.isSymbolicLink()) unlinkSync(modules);
-  const npm = spawnSync('npm', ['ci', '--loglevel=error'], {
-    cwd: root,
-    stdio: 'inherit',
-  });
+  const npm = await runToEnd('npm', ['ci', '--loglevel=error']);
   if (npm.error)
     fail(3, `npm could not be started: ${npm.error.message}`, 'Install npm (Debian: apt-get install npm).');
   if (npm.status !== 0)

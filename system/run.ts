@@ -46,6 +46,9 @@ export type Run = (program: string, args: readonly string[], options?: RunOption
 /** Set for our own processes (agent/workflow/action-environment.ts); the programs they start have no use for it. */
 const OURS_ALONE = ['REGISTRY_PASSWORD'];
 
+/** Names a folder of this root, which is not in another one. */
+const OF_THIS_ROOT = ['TMPDIR'];
+
 /** How long something a program left in the background may keep its output open once the program itself has ended. */
 const LINGER_MS = 2000;
 
@@ -60,7 +63,7 @@ export const run: Run = (program, args, options = {}) => {
   const { promise, resolve, reject } = Promise.withResolvers<RunResult>();
   const child = spawn(program, args, {
     cwd: options.cwd,
-    env: { ...inherited(), ...options.env },
+    env: { ...inherited(program), ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: !options.foreground,
   });
@@ -171,8 +174,9 @@ function couldNotStart(program: string, failed: FailedRun, cause: NodeJS.ErrnoEx
   });
 }
 
-function inherited(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !OURS_ALONE.includes(name)));
+function inherited(program: string): NodeJS.ProcessEnv {
+  const kept = program === 'chroot' ? [...OURS_ALONE, ...OF_THIS_ROOT] : OURS_ALONE;
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !kept.includes(name)));
 }
 
 function lastLines(text: string): string {

@@ -12,6 +12,7 @@ mount --rbind /dev "$root/dev"
 mount -t tmpfs tmpfs "$root/run"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 export HOME=/root
+unset TMPDIR # a folder of this machine's
 # Node has its own list of whom it trusts.
 export NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createWriteStream, existsSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { copyFile, cp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { debianSources } from '../../initrd/debian/mirror.ts';
@@ -9,8 +10,7 @@ import { run } from '../../system/run.ts';
 import { step } from '../../system/step.ts';
 import { chooseMachines, type TestMachine } from './machines.ts';
 
-/** A repository of this many packages and images does not fit into a /tmp in memory. */
-const WORK_FOLDER = '/var/tmp';
+const LOGS = join(import.meta.dirname, '../../build/test-machines');
 const SUITE = 'bookworm';
 /** What README.md asks of a machine, but for Node: Debian's own is too old, so it gets ours and this machine's npm. */
 const BASE_PACKAGES = ['ca-certificates', 'git', 'libatomic1'];
@@ -25,12 +25,12 @@ interface Verdict {
 /** 1 a Debian for all  2 for each machine: its own copy, its packages, its checkouts, `npm test`  3 what came of it */
 export async function testMachines(args: readonly string[]): Promise<number> {
   const { machines, testArgs } = chooseMachines(args);
-  const folder = mkdtempSync(join(WORK_FOLDER, 'kindling-machines-'));
-  process.stderr.write(`▸ logs and roots are in ${folder}; roots are removed at the end\n`);
+  mkdirSync(LOGS, { recursive: true });
+  const folder = mkdtempSync(join(tmpdir(), 'kindling-machines-')); // setup/run.mjs removes it, however this ends
+  process.stderr.write(`▸ logs are in ${LOGS}, roots in ${folder} until the end\n`);
   const base = await step('a fresh Debian 12', () => makeBase(folder));
   const verdicts: Verdict[] = [];
   for (const machine of machines) verdicts.push(await testOn(machine, base, folder, testArgs));
-  await rm(base);
   for (const { machine, exitCodes, minutes } of verdicts) {
     const word = exitCodes.every((code) => code === 0) ? 'passed' : `failed (${exitCodes.join(', ')})`;
     process.stdout.write(`${word.padEnd(12)} ${minutes.toFixed(0).padStart(4)} min  ${machine.summary}\n`);
@@ -61,7 +61,7 @@ async function testOn(
     for (let number = 1; number <= machine.checkouts; number += 1) {
       await run('git', ['clone', '--quiet', process.cwd(), join(root, 'root', `checkout-${number}`)]);
     }
-    await installPackages(machine, root, join(folder, `${machine.name}-packages.log`));
+    await installPackages(machine, root, join(LOGS, `${machine.name}-packages.log`));
   });
   const startedAt = performance.now();
   const beside = machine.beside ? startInRoot(root, '/', machine.beside) : undefined;
@@ -72,7 +72,7 @@ async function testOn(
           root,
           `/root/checkout-${index + 1}`,
           ['npm', 'test', '--', ...testArgs],
-          join(folder, `${machine.name}-${index + 1}.log`),
+          join(LOGS, `${machine.name}-${index + 1}.log`),
         ),
       ),
     ),

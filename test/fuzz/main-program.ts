@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
@@ -10,11 +9,11 @@ import { fuzzTargets } from './targets.ts';
 const HANG_MS = 10_000;
 /** A larger one is an image, which the seed brings back. */
 const COPIED = 2 ** 20;
-const FOLDER = join(tmpdir(), 'kindling-fuzz');
+const FOLDER = join(import.meta.dirname, '../../build/fuzz');
 
 /**
  * `npm run fuzz -- --minutes 30 [--seed N] [--target NAME]`: the minutes are shared among the targets. An input that crashes, hangs or
- * grows is put into the temporary folder (kindling-fuzz), and the command ends with 1. The work is done beside this thread, which sees a hang.
+ * grows is put into build/fuzz, and the command ends with 1. The work is done beside this thread, which sees a hang.
  */
 async function main(): Promise<number> {
   const { values } = parseArgs({

@@ -1,38 +1,120 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { execa } from 'execa';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeEach, expect, it, test } from 'vitest';
+import { readIfThere } from '../../system/read-if-there.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
+const MARK = 'KINDLING_TEST_RUN';
 
-/** The processes whose command line holds a word that only this test uses. */
-function processesWith(word: string): string[] {
-  return readdirSync('/proc').filter((entry) => {
-    if (!/^\d+$/.test(entry)) return false;
-    try {
-      return readFileSync(`/proc/${entry}/cmdline`, 'utf8').includes(word);
-    } catch {
-      return false; // ended meanwhile
-    }
+let folder: string;
+let mark: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'kindling-signal-'));
+  mark = randomUUID();
+  mkdirSync(join(folder, 'tmp'));
+  mkdirSync(join(folder, 'bin'));
+  writeFileSync(join(folder, 'disk.raw'), '');
+  truncateSync(join(folder, 'disk.raw'), 64 * 1024 ** 3);
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** What runs with this test's mark in its environment, which every process hands down: the command line of each. */
+function runningPrograms(): string[] {
+  return readdirSync('/proc')
+    .filter((pid) => /^\d+$/.test(pid) && (readProcess(pid, 'environ') ?? '').includes(`${MARK}=${mark}`))
+    .map((pid) => (readProcess(pid, 'cmdline') ?? '').replaceAll('\0', ' ').trim())
+    .filter((line) => line !== '');
+}
+
+function readProcess(pid: string, file: string): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    return undefined; // ended meanwhile
+  }
+}
+
+/** Loop devices over a file of the command. */
+function loopDevices(): string[] {
+  return readdirSync('/sys/block').filter((name) =>
+    readIfThere(`/sys/block/${name}/loop/backing_file`)?.startsWith(folder),
+  );
+}
+
+function mounts(): string[] {
+  return readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .filter((line) => line.includes(folder));
+}
+
+/** Starts `npm run …` with a temporary folder and a cache of its own, and a program that never ends where one is named. */
+function startNpm(args: readonly string[], endless?: string) {
+  if (endless) {
+    const program = join(folder, 'bin', endless);
+    writeFileSync(program, '#!/bin/sh\nexec sleep infinity\n');
+    chmodSync(program, 0o755);
+  }
+  const own: Record<string, string> = { STATE: join(folder, 'state'), DISK: join(folder, 'disk.raw') };
+  return execa('npm', ['run', ...args.map((arg) => own[arg] ?? arg)], {
+    cwd: ROOT,
+    reject: false,
+    stdin: 'ignore',
+    env: {
+      [MARK]: mark,
+      TMPDIR: join(folder, 'tmp'),
+      XDG_CACHE_HOME: join(folder, 'cache'),
+      PATH: `${join(folder, 'bin')}${delimiter}${process.env['PATH']}`,
+    },
   });
 }
 
-test.each(['SIGTERM', 'SIGINT'] as const)(
-  '%s to npm ends the program that npm run started',
-  async (signal) => {
-    const state = await mkdtemp(join(tmpdir(), 'kindling-signal-'));
-    onTestFinished(() => rm(state, { recursive: true, force: true }));
-    const args = ['run', 'kindling', '--', 'serve', '--state', state, '--host', '127.0.0.1', '--port', '0'];
-    const npm = execa('npm', args, { cwd: ROOT, reject: false, stdin: 'ignore' });
-    const ready = Promise.withResolvers<void>();
-    npm.stdout.on('data', (chunk: Buffer) => chunk.toString().includes('kindling serves') && ready.resolve());
-    void npm.then(() => ready.reject(new Error('npm ended before the server was there')));
-    await ready.promise;
+/** Never ends, so that the command is stopped in the midst of it. */
+const ENDLESS = /sleep infinity/;
 
-    npm.kill(signal);
-    await npm;
-    await expect.poll(() => processesWith(state)).toEqual([]);
-  },
-);
+/**
+ * Every npm command, the program that is waited for before the signal, and where that one would end by itself or may not be installed,
+ * its name: a program that never ends stands in for it. The cache is empty: what needs an image is stopped while it builds one.
+ */
+const COMMANDS: readonly { args: string[]; waitsFor: RegExp; endless?: string }[] = [
+  { args: ['demo'], waitsFor: ENDLESS, endless: 'apt-get' },
+  { args: ['test'], waitsFor: /\btsc\b/ },
+  { args: ['test:unit'], waitsFor: /vitest.*\bworkers?\b/ },
+  { args: ['test:long', '--', 'test/seeds'], waitsFor: /while kill -0/ },
+  { args: ['test:machines'], waitsFor: ENDLESS, endless: 'mmdebstrap' },
+  { args: ['check'], waitsFor: /\btsc\b/ },
+  { args: ['lint'], waitsFor: /\btsc\b/ },
+  { args: ['bench', '--', 'fleet'], waitsFor: /fleet\/stub-process/ },
+  { args: ['conformance'], waitsFor: ENDLESS, endless: 'go' },
+  { args: ['fuzz'], waitsFor: /main-program\.ts/ },
+  { args: ['qemu'], waitsFor: ENDLESS, endless: 'apt-get' },
+  { args: ['kindling', '--', 'serve', '--port', '0', '--state', 'STATE'], waitsFor: /main\.ts serve/ },
+  { args: ['kindling', '--', 'standalone', 'try', 'DISK'], waitsFor: /qemu-system/ },
+  { args: ['kindling', '--', 'standalone', 'example', 'STATE'], waitsFor: ENDLESS, endless: 'apt-get' },
+  { args: ['kindling', '--', 'image', 'index', 'DISK'], waitsFor: /main\.ts image index/ },
+];
+
+it('the table has every npm command', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: object };
+  expect([...new Set(COMMANDS.map(({ args }) => args[0]))].toSorted()).toEqual(
+    Object.keys(scripts).toSorted(),
+  );
+});
+
+test.each(COMMANDS)('SIGTERM to npm run $args ends everything that it started', async (command) => {
+  const npm = startNpm(command.args, command.endless);
+  await expect
+    .poll(runningPrograms, { timeout: 60_000 })
+    .toContainEqual(expect.stringMatching(command.waitsFor));
+  npm.kill('SIGTERM');
+  await npm;
+  expect(runningPrograms()).toEqual([]);
+  expect({ files: readdirSync(join(folder, 'tmp')), loops: loopDevices(), mounts: mounts() }).toEqual({
+    files: [],
+    loops: [],
+    mounts: [],
+  });
+});

@@ -1,5 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { describe, expect, it, vi } from 'vitest';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { toErrorReport } from '../../protocol/error.ts';
 import { run, stderrOf } from '../../system/run.ts';
 
@@ -115,6 +117,18 @@ describe('run', () => {
     vi.unstubAllEnvs();
     expect(stdout).toContain('REGISTRY_USERNAME=somebody');
     expect(stdout).not.toContain('hunter2');
+  });
+
+  it('names no temporary folder of this root to what runs in another', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'kindling-run-test-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    await writeFile(join(folder, 'chroot'), '#!/bin/sh\nenv\n', { mode: 0o755 });
+    vi.stubEnv('TMPDIR', folder);
+    vi.stubEnv('PATH', `${folder}:${process.env['PATH']}`);
+    const [here, there] = [await run('env', []), await run('chroot', ['/target', 'env'])];
+    vi.unstubAllEnvs();
+    expect(here.stdout).toContain(`TMPDIR=${folder}`);
+    expect(there.stdout).not.toContain('TMPDIR=');
   });
 
   it('stops when it is canceled', async () => {

@@ -71,7 +71,9 @@ async function install(): Promise<void> {
   await installEncryptionPackages(context as unknown as ActionContext, root);
 }
 
-const dpkg = (...args: string[]) => execa('chroot', [root, 'dpkg', ...args], { reject: false });
+// the temporary folder of this root is not in that one
+const dpkg = (...args: string[]) =>
+  execa('chroot', [root, 'dpkg', ...args], { reject: false, env: { TMPDIR: undefined } });
 
 /** Packages that are neither installed nor removed, as `dpkg --list` marks them. */
 async function halfInstalled(): Promise<string[]> {
