@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import LongestFirst from './test/longest-first.ts';
 import { PATIENCE } from './test/seeds/scale.ts';
@@ -11,6 +12,8 @@ import { PATIENCE } from './test/seeds/scale.ts';
 // with whatever else runs, so deadlines are long; what is waited for has its own, shorter one, and says what did not come.
 /** For what is polled: as good as never, within the time of every test. */
 const expectations = { poll: { timeout: 15_000 } };
+/** Hundreds of programs are started from their source: each file is stripped of its types and compiled once, not every time. */
+const env = { NODE_COMPILE_CACHE: join(import.meta.dirname, 'build/compile-cache') };
 
 export default defineConfig({
   test: {
@@ -20,6 +23,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          env,
           include: ['test/**/*.test.ts'],
           exclude: ['**/*.integration.test.ts', '**/*.qemu.test.ts', '**/*.long.test.ts'],
           testTimeout: 20_000 * PATIENCE,
@@ -33,6 +37,7 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
+          env,
           include: ['test/**/*.integration.test.ts'],
           testTimeout: 120_000 * PATIENCE,
           expect: expectations,
@@ -44,6 +49,7 @@ export default defineConfig({
       {
         test: {
           name: 'qemu',
+          env,
           include: ['test/**/*.qemu.test.ts'],
           testTimeout: 600_000,
           expect: expectations,
@@ -55,6 +61,7 @@ export default defineConfig({
       {
         test: {
           name: 'long',
+          env,
           include: ['test/**/*.long.test.ts'],
           testTimeout: 600_000,
           expect: expectations,
