@@ -106,7 +106,14 @@ export class TreeReader {
     this.chunks = facts.chunks;
   }
 
-  async walk(root: TreeRoot, take: (key: Key, data: Buffer) => void): Promise<void> {
+  async walk(
+    root: TreeRoot,
+    take: (key: Key, data: Buffer) => void,
+    /** A tree names each of its nodes once: eight levels that name one node 400 times each would never end. */
+    seen = new Set<number>(),
+  ): Promise<void> {
+    doubtUnless(!seen.has(root.place), 'a node of its trees is named twice');
+    seen.add(root.place);
     const node = await this.#node(root);
     const items = node.readUInt32LE(NODE.items);
     const itemBytes = root.level > 0 ? NODE.pointerBytes : NODE.itemBytes;
@@ -122,6 +129,7 @@ export class TreeReader {
             generation: node.readBigUInt64LE(rest + 8),
           },
           take,
+          seen,
         );
         continue;
       }

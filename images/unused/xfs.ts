@@ -162,6 +162,8 @@ async function readGroup(
       addRange(free, (start + from) * blockSize, (start + last) * blockSize);
     }
     block = node.readUInt32BE(TREE.right);
+    // Records only go up, so no leaf that has some comes twice; one without any could lead to itself for ever.
+    doubtUnless(records > 0 || block === NO_SIBLING, wrong);
   }
   doubtUnless(counted === header.readUInt32BE(AGF.freeBlocks), 'its counts of free blocks differ');
   return counted + header.readUInt32BE(AGF.reserveCount) + header.readUInt32BE(AGF.treeBlocks);

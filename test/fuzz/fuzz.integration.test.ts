@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { rounds, testSeed } from '../seeds/seeds.ts';
-import { fuzz } from './fuzz.ts';
+import { Fuzzer } from './fuzz.ts';
 import { mutate, randomOf } from './mutate.ts';
 import { type FuzzTarget, fuzzTargets } from './targets.ts';
 
 /** Of each target in `npm test`; `npm run fuzz` goes on for as long as it is told. */
-const INPUTS = { quick: 500, slow: 40 };
+const INPUTS = { quick: 400, slow: 40 };
 let targets: FuzzTarget[];
 beforeAll(async () => {
   targets = await fuzzTargets();
@@ -16,7 +16,7 @@ it('no reader of foreign bytes crashes, hangs or grows', { timeout: 300_000 }, a
   const found: string[] = [];
   for (const target of targets) {
     const inputs = rounds(target.isSlow ? INPUTS.slow : INPUTS.quick);
-    const { finding } = await fuzz(target, testSeed(), (count) => count < inputs);
+    const { finding } = await new Fuzzer(target, testSeed()).run((count) => count < inputs);
     if (finding)
       found.push(`${target.name}: ${finding.what}\n${finding.input.subarray(0, 300).toString('base64')}`);
   }
@@ -28,7 +28,8 @@ it.each([
   ['grows', (): unknown => Buffer.alloc(80 * 2 ** 20), /took 80 MB/],
   ['hangs', (): void => burn(1200), /took 1\d\d\d ms/],
 ] as const)('a reader that %s is found', async (_what, run, says) => {
-  const { finding } = await fuzz({ name: 'bad', goods: [Buffer.from('x')], run }, 1, (count) => count < 3);
+  const bad = { name: 'bad', goods: [Buffer.from('x')], run };
+  const { finding } = await new Fuzzer(bad, 1).run((count) => count < 3);
   expect(finding?.what).toMatch(says);
 });
 

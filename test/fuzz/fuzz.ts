@@ -1,5 +1,9 @@
 import { isNativeError } from 'node:util/types';
+import { getHeapStatistics } from 'node:v8';
+import fc, { type Arbitrary } from 'fast-check';
 import { breakInPlace, mutate, pagesOf, randomOf } from './mutate.ts';
+import { type FieldEdit, fieldEdits } from './structured.ts';
+import { editFields } from './structures.ts';
 import type { FuzzTarget } from './targets.ts';
 
 export interface Finding {
@@ -15,38 +19,78 @@ const LARGEST_GROWTH_BYTES = 64 * 1024 * 1024;
 /** Errors of the language: a parser that throws one did not see what it was given. */
 const DEFECTS = [TypeError, RangeError, ReferenceError, SyntaxError, URIError];
 
-/** Feeds a target with inputs; gives the first one that crashes it, takes more than a second or 64 MB. */
-export async function fuzz(
-  target: FuzzTarget,
-  seed: number,
-  goesOn: (count: number) => boolean,
-  watch: (input: Buffer) => void = () => {},
-): Promise<{ count: number; finding?: Finding }> {
-  const random = randomOf(seed);
-  const goods = target.goods;
-  const pick = () => goods[random(goods.length)] ?? Buffer.alloc(0);
-  const pages = new Map(
-    goods.filter(({ length }) => length > LARGE_BYTES).map((image) => [image, pagesOf(image)]),
-  );
-  await attempt(target, pick());
-  let count = 0;
-  for (; goesOn(count); count += 1) {
-    const image = goods[random(goods.length)];
-    if (image && image.length > LARGE_BYTES) {
-      const mend = breakInPlace(image, pages.get(image) ?? [], random);
-      watch(image);
-      const what = await attempt(target, image);
-      const input = what ? Buffer.from(image) : image;
-      mend();
-      if (what) return { count, finding: { target: target.name, what, input } };
-      continue;
-    }
-    const input = count < goods.length ? (goods[count] ?? pick()) : mutate(pick(), pick(), random);
-    watch(input);
-    const what = await attempt(target, input);
-    if (what) return { count, finding: { target: target.name, what, input } };
+/** Feeds a target with inputs until one crashes it, takes more than a second or 64 MB. */
+export class Fuzzer {
+  readonly target: FuzzTarget;
+  count = 0;
+  finding: Finding | undefined;
+  readonly #random: (below: number) => number;
+  readonly #pages: Map<Buffer, number[]>;
+  readonly #shaped: (() => Buffer) | undefined;
+  readonly #edits: () => FieldEdit[];
+
+  constructor(target: FuzzTarget, seed: number) {
+    this.target = target;
+    this.#random = randomOf(seed);
+    const large = target.goods.filter(({ length }) => length > LARGE_BYTES);
+    this.#pages = new Map(large.map((image) => [image, pagesOf(image)]));
+    this.#shaped = target.structured && sampler(target.structured, seed);
+    this.#edits = sampler(fieldEdits, seed);
   }
-  return { count };
+
+  /** Goes on where it stopped, as long as it may and nothing was found. */
+  async run(goesOn: (count: number) => boolean, watch: (input: Buffer) => void = () => {}): Promise<this> {
+    const { target } = this;
+    if (this.count === 0) await attempt(target, this.#good()); // the first call loads code
+    for (; !this.finding && goesOn(this.count); this.count += 1) {
+      const { input, mend } = this.#next();
+      watch(input);
+      const what = await attempt(target, input);
+      if (what) this.finding = { target: target.name, what, input: Buffer.from(input) };
+      mend?.();
+    }
+    return this;
+  }
+
+  /** In turns: a good one with broken bytes, one of the right shape, and one of the right shape with broken bytes. */
+  #next(): { input: Buffer; mend?: () => void } {
+    const { goods, structures } = this.target;
+    const image = this.#good();
+    const parts = structures?.(image) ?? [];
+    const isLarge = image.length > LARGE_BYTES;
+    if (parts.length > 0 && this.#random(3) > 0) {
+      const input = isLarge ? image : Buffer.from(image);
+      const part = (isLarge ? parts : (structures?.(input) ?? []))[this.#random(parts.length)];
+      if (part) return { input, mend: editFields(input, part, this.#edits()) };
+    }
+    if (isLarge)
+      return { input: image, mend: breakInPlace(image, this.#pages.get(image) ?? [], this.#random) };
+    if (this.#shaped && this.#random(3) > 0) {
+      const input = this.#shaped();
+      return { input: this.#random(2) === 0 ? input : mutate(input, image, this.#random) };
+    }
+    const good = goods[this.count];
+    return { input: good && good.length <= LARGE_BYTES ? good : mutate(image, this.#good(), this.#random) };
+  }
+
+  #good(): Buffer {
+    return this.target.goods[this.#random(this.target.goods.length)] ?? Buffer.alloc(0);
+  }
+}
+
+/** One value after the other, the same for the same seed; made in batches, as fast-check does it fastest. */
+function sampler<T>(arbitrary: Arbitrary<T>, seed: number): () => T {
+  let batch: T[] = [];
+  let batches = 0;
+  return () => {
+    if (batch.length === 0) {
+      batch = fc.sample(arbitrary, { seed: seed + batches, numRuns: 64 });
+      batches += 1;
+    }
+    const value = batch.pop();
+    if (value === undefined) throw new Error('fast-check made nothing');
+    return value;
+  };
 }
 
 async function attempt(target: FuzzTarget, input: Buffer): Promise<string | undefined> {
@@ -66,7 +110,8 @@ async function attempt(target: FuzzTarget, input: Buffer): Promise<string | unde
   return growth > LARGEST_GROWTH_BYTES ? `took ${Math.round(growth / 2 ** 20)} MB` : undefined;
 }
 
-/** Bytes outside the heap, where buffers are: what a wrong length asks for shows here at once. */
+/** Bytes of objects and of buffers: what a wrong length or count asks for shows here at once. */
 function held(): number {
-  return process.memoryUsage().external;
+  const { external_memory: buffers, used_heap_size: objects } = getHeapStatistics();
+  return buffers + objects;
 }

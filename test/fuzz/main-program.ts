@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import { fuzz } from './fuzz.ts';
+import { Fuzzer } from './fuzz.ts';
 import { fuzzTargets } from './targets.ts';
 
 const HANG_MS = 10_000;
@@ -11,9 +11,14 @@ const HANG_MS = 10_000;
 const COPIED = 2 ** 20;
 const FOLDER = join(import.meta.dirname, '../../build/fuzz');
 
+/** So many inputs each target gets before any gets more, if the time is enough. */
+const LEAST_INPUTS = 100_000;
+const SLICE_MS = 2000;
+
 /**
- * `npm run fuzz -- --minutes 30 [--seed N] [--target NAME]`: the minutes are shared among the targets. An input that crashes, hangs or
- * grows is put into build/fuzz, and the command ends with 1. The work is done beside this thread, which sees a hang.
+ * `npm run fuzz -- --minutes 30 [--seed N] [--target NAME]`: the targets take turns. The slow ones get more of them, until all have
+ * had 100,000 inputs. One that crashes, hangs or grows is put into build/fuzz, and the command ends with 1.
+ * The work is done beside this thread, which sees a hang.
  */
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -57,27 +62,29 @@ async function work(data: {
   const targets = (await fuzzTargets()).filter(
     ({ name }) => data.target === undefined || name === data.target,
   );
-  let found = 0;
-  for (const target of targets) {
-    const until = performance.now() + data.milliseconds / targets.length;
-    const { count, finding } = await fuzz(
-      target,
-      data.seed,
-      () => performance.now() < until,
-      (input) => {
-        Atomics.store(counter, 1, input.length < COPIED ? input.copy(shown) : 0);
-        Atomics.add(counter, 0, 1);
-      },
-    );
-    await target.stop?.();
-    console.log(
-      `${finding ? 'FOUND' : 'ok   '}  ${target.name.padEnd(16)} ${count.toLocaleString('en')} inputs`,
-    );
-    if (!finding) continue;
-    found += 1;
-    console.error(`${keep(target.name, finding.input)}: ${finding.what}`);
+  const fuzzers = targets.map((target) => new Fuzzer(target, data.seed));
+  const until = performance.now() + data.milliseconds;
+  const watch = (input: Buffer) => {
+    Atomics.store(counter, 1, input.length < COPIED ? input.copy(shown) : 0);
+    Atomics.add(counter, 0, 1);
+  };
+  while (performance.now() < until) {
+    const going = fuzzers.filter(({ finding }) => !finding);
+    const behind = going.filter(({ count }) => count < LEAST_INPUTS);
+    if (going.length === 0) break;
+    for (const fuzzer of behind.length > 0 ? behind : going) {
+      const end = Math.min(until, performance.now() + SLICE_MS);
+      await fuzzer.run(() => performance.now() < end, watch);
+      if (fuzzer.finding)
+        console.error(`${keep(fuzzer.target.name, fuzzer.finding.input)}: ${fuzzer.finding.what}`);
+    }
   }
-  parentPort?.postMessage(found);
+  for (const { target, count, finding } of fuzzers) {
+    await target.stop?.();
+    const verdict = finding ? 'FOUND' : count < LEAST_INPUTS ? 'few  ' : 'ok   ';
+    console.log(`${verdict}  ${target.name.padEnd(16)} ${count.toLocaleString('en')} inputs`);
+  }
+  parentPort?.postMessage(fuzzers.filter(({ finding }) => finding).length);
 }
 
 function keep(name: string, input: Buffer): string {

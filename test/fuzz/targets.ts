@@ -5,9 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { duplexPair } from 'node:stream';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import type { Arbitrary } from 'fast-check';
+import fc from 'fast-check';
+import { decodeFile as decodeBz2File } from '../../actions/image-writer/decoders/bz2/decode-file.ts';
 import { startBlockThreads } from '../../actions/image-writer/decoders/bz2.ts';
 import { loadQcow2Map } from '../../actions/image-writer/decoders/qcow2-map.ts';
 import { Crew } from '../../actions/image-writer/decoders/xz/crew.ts';
+import { decodeFile as decodeXzFile } from '../../actions/image-writer/decoders/xz/decode-file.ts';
+import { planThreads } from '../../actions/image-writer/decoders/xz/plan-threads.ts';
 import { parseMemoryDevice } from '../../agent/identity/smbios/memory-device.ts';
 import { parseSystemInformation } from '../../agent/identity/smbios/system-information.ts';
 import { parseSmbiosTable } from '../../agent/identity/smbios/table.ts';
@@ -39,14 +44,44 @@ import { openDocument } from '../../protocol/signed-document.ts';
 import { parseSyslog } from '../../protocol/syslog.ts';
 import { decodeTftpPacket } from '../../protocol/tftp/packet.ts';
 import { dialectOfReport } from '../../protocol/tink-dialect.ts';
-import { decode as decodeBz2 } from '../actions/image-writer/decoders/decode-bz2.ts';
-import { decode as decodeXz } from '../actions/image-writer/decoders/decode-xz.ts';
+import { decodeAndDrop } from './decode-and-drop.ts';
+import {
+  cpioArchive,
+  csvFile,
+  dhcpPacket,
+  discoveryBody,
+  efiLoadOption,
+  httpRequest,
+  imageManifest,
+  otlpRequest,
+  protobufMessage,
+  qcow2File,
+  signedDocument,
+  smbiosTable,
+  syslogLine,
+  tftpPacket,
+} from './structured.ts';
+import {
+  btrfsStructures,
+  bz2Structures,
+  ext4Structures,
+  fatStructures,
+  gptStructures,
+  type Structure,
+  withSmallLog,
+  xfsStructures,
+  xzStructures,
+} from './structures.ts';
 
 /** Something that reads bytes of strangers. */
 export interface FuzzTarget {
   name: string;
   /** Inputs as they should be, which are then broken. */
   goods: readonly Buffer[];
+  /** Inputs of the right shape with lies in them, beside the broken ones. */
+  structured?: Arbitrary<Buffer>;
+  /** Where lies are worth telling in a good input that is too large to be made anew. */
+  structures?: (image: Buffer) => readonly Structure[];
   run: (input: Buffer) => unknown;
   /** Errors of the language that the reader throws on purpose and its caller catches. */
   mayThrow?: (thrown: Error) => boolean;
@@ -117,6 +152,7 @@ function dhcp(): FuzzTarget {
   ]);
   return {
     name: 'dhcp',
+    structured: dhcpPacket,
     goods: [Buffer.concat([packet, options])],
     run: (input) => classifyClient(decodeDhcpPacket(input)),
   };
@@ -137,6 +173,7 @@ function protobuf(): FuzzTarget {
   ];
   return {
     name: 'protobuf',
+    structured: protobufMessage,
     goods: [
       Buffer.from(toBinary(OnboardNodeStreamRequestSchema, create(OnboardNodeStreamRequestSchema, facts))),
       Buffer.from(
@@ -191,6 +228,7 @@ function http(): FuzzTarget {
   });
   return {
     name: 'http',
+    structured: httpRequest,
     goods: text(
       'POST /v1/a/b%2fc?x=1 HTTP/1.1\r\nhost: x\r\ncontent-length: 3\r\n\r\nabc',
       'POST /v1/a/b HTTP/1.1\r\nhost: [::1]:80\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n',
@@ -221,6 +259,7 @@ function otlp(): FuzzTarget {
   const request = { resourceLogs: [{ resource: { attributes: [] }, scopeLogs: [{ logRecords: [record] }] }] };
   return {
     name: 'otlp',
+    structured: fc.oneof(otlpRequest, protobufMessage),
     goods: [
       Buffer.from(JSON.stringify(request)),
       Buffer.from('0a150a001211120f0a0d08012a090a076d657373616765', 'hex'),
@@ -242,6 +281,7 @@ function smbios(): FuzzTarget {
   const end = Buffer.from([127, 4, 0, 127, 0, 0]);
   return {
     name: 'smbios',
+    structured: smbiosTable,
     goods: [
       Buffer.concat([
         system,
@@ -260,27 +300,43 @@ function smbios(): FuzzTarget {
   };
 }
 
-function fileSystem(name: string, reader: FreeSpaceReader, goods: Buffer[]): FuzzTarget {
-  return { name, goods, run: (input) => reader(new PartitionReader(readAt(input), 0, input.length)) };
+function fileSystem(
+  name: string,
+  reader: FreeSpaceReader,
+  image: Buffer,
+  structures: readonly Structure[],
+): FuzzTarget {
+  return {
+    name,
+    goods: [image],
+    structures: () => structures,
+    run: (input) => reader(new PartitionReader(readAt(input), 0, input.length)),
+    // A number that leads out of its block: find-unused.ts takes it for a reason to keep the file system whole.
+    mayThrow: (thrown) => thrown instanceof RangeError,
+  };
 }
 
 async function decoders(): Promise<FuzzTarget[]> {
-  const plain = Buffer.from('some words, some words, '.repeat(400));
-  const crew = new Crew();
+  const plain = Buffer.from('some words, some words, '.repeat(40));
+  // A node gives the dictionary half of its memory at most; here, of 64 MB.
+  const crew = new Crew((block) => planThreads(block, { cores: 1, memory: 64 * 2 ** 20 }));
   const threads = await startBlockThreads();
-  const compressed = (program: string) => execFileSync(program, ['-c'], { input: plain });
+  const compressed = (program: string, ...args: string[]) =>
+    execFileSync(program, ['-c', ...args], { input: plain });
   return [
     {
       name: 'xz',
-      goods: [compressed('xz')],
-      run: (input) => decodeXz(crew, input),
+      goods: [compressed('xz'), compressed('xz', '--check=none', '--x86', '--lzma2=dict=64KiB')],
+      structures: xzStructures,
+      run: (input) => decodeAndDrop((from, to) => decodeXzFile(crew, from, to), input),
       isSlow: true,
       stop: () => crew.stop(),
     },
     {
       name: 'bz2',
-      goods: [compressed('bzip2')],
-      run: (input) => decodeBz2(threads, input),
+      goods: [compressed('bzip2'), compressed('bzip2', '-1')],
+      structures: bz2Structures,
+      run: (input) => decodeAndDrop((from, to) => decodeBz2File(threads, from, to), input),
       isSlow: true,
       stop: () => Promise.all(threads.map((thread) => thread.stop())),
     },
@@ -291,6 +347,10 @@ async function decoders(): Promise<FuzzTarget[]> {
 export async function fuzzTargets(): Promise<FuzzTarget[]> {
   const MB = 2 ** 20;
   const gpt = made(4 * MB, 'sgdisk', '-n', '1:2048:4095', '-n', '2:4096:0', 'FILE');
+  const ext4 = made(2 * MB, 'mkfs.ext4', '-q', '-F', 'FILE');
+  const fat = made(MB, 'mkfs.vfat', 'FILE');
+  const xfs = withSmallLog(made(300 * MB, 'mkfs.xfs', '-q', '-f', 'FILE'));
+  const btrfs = made(110 * MB, 'mkfs.btrfs', '-q', '-f', '-m', 'single', 'FILE');
   const archive = encodeCpio([
     { path: 'etc/emf/env_config', mode: 0o644, type: 'file', contents: Buffer.from('A=b\n') },
   ]);
@@ -298,6 +358,7 @@ export async function fuzzTargets(): Promise<FuzzTarget[]> {
     dhcp(),
     {
       name: 'tftp',
+      structured: tftpPacket,
       goods: [
         Buffer.from('\0\x01ipxe.efi\0octet\0blksize\x001468\0tsize\x000\0windowsize\x008\0'),
         Buffer.from([0, 4, 0, 1]),
@@ -310,6 +371,7 @@ export async function fuzzTargets(): Promise<FuzzTarget[]> {
     otlp(),
     {
       name: 'syslog',
+      structured: syslogLine,
       goods: text(
         '<34>1 2026-11-18T08:00:00.003Z host app 123 ID47 [a@1 b="c"] hello',
         '<13>Nov 18 08:00:00 host app[12]: hello',
@@ -319,6 +381,7 @@ export async function fuzzTargets(): Promise<FuzzTarget[]> {
     },
     {
       name: 'csv',
+      structured: csvFile,
       goods: text(
         'Serial,UUID,OSProfile\nABC12345,6f8a3c1e-0d2b-4a77-9c55-d1e0f2a3b4c5,edge\n',
         'a,"b ""c""\n",d\r\n',
@@ -330,6 +393,7 @@ export async function fuzzTargets(): Promise<FuzzTarget[]> {
     },
     {
       name: 'discovery',
+      structured: discoveryBody,
       goods: text(
         JSON.stringify({
           identity: {
@@ -346,11 +410,12 @@ export async function fuzzTargets(): Promise<FuzzTarget[]> {
     },
     {
       name: 'manifest',
+      structured: imageManifest,
       goods: text(
         encodeManifest(
           {
-            size: 4096,
-            chunkSize: 4096,
+            size: 2 ** 20,
+            chunkSize: 2 ** 20,
             blobSize: 100,
             blobSha256: 'a'.repeat(64),
             rawSha256: 'b'.repeat(64),
@@ -362,6 +427,7 @@ export async function fuzzTargets(): Promise<FuzzTarget[]> {
     },
     {
       name: 'partition table',
+      structures: (image) => (image === gpt ? gptStructures(image) : []),
       goods: [gpt, made(4 * MB, 'sh', '-c', 'printf "2048\\n" | sfdisk -q -X dos FILE')],
       run: async (input) => {
         await readPartitionTable(readAt(input), input.length);
@@ -371,6 +437,7 @@ export async function fuzzTargets(): Promise<FuzzTarget[]> {
     smbios(),
     {
       name: 'efi variable',
+      structured: efiLoadOption,
       goods: [Buffer.from('010000002c0055006200750000000401140001000000000000000000000000007fff0400', 'hex')],
       run: (input) => {
         decodeLoadOption(input);
@@ -379,6 +446,7 @@ export async function fuzzTargets(): Promise<FuzzTarget[]> {
     },
     {
       name: 'qcow2',
+      structured: qcow2File,
       goods: [made(0, 'qemu-img', 'create', '-f', 'qcow2', 'FILE', '4M')],
       run: (input) =>
         loadQcow2Map(
@@ -388,6 +456,7 @@ export async function fuzzTargets(): Promise<FuzzTarget[]> {
     },
     {
       name: 'config archive',
+      structured: fc.oneof(cpioArchive, signedDocument),
       goods: [
         archive,
         ...text(JSON.stringify({ payload: 'e30=', signatures: [{ key: 'k', signature: 's' }] })),
@@ -397,12 +466,10 @@ export async function fuzzTargets(): Promise<FuzzTarget[]> {
         decodeCpio(input);
       },
     },
-    fileSystem('ext4', readExt4, [made(2 * MB, 'mkfs.ext4', '-q', '-F', 'FILE')]),
-    fileSystem('fat', readFat, [made(MB, 'mkfs.vfat', 'FILE')]),
-    fileSystem('xfs', readXfs, [made(300 * MB, 'mkfs.xfs', '-q', '-f', 'FILE').subarray(0, 4 * MB)]),
-    fileSystem('btrfs', readBtrfs, [
-      made(110 * MB, 'mkfs.btrfs', '-q', '-f', '-m', 'single', 'FILE').subarray(0, 16 * MB),
-    ]),
+    fileSystem('ext4', readExt4, ext4, ext4Structures()),
+    fileSystem('fat', readFat, fat, fatStructures()),
+    fileSystem('xfs', readXfs, xfs, xfsStructures(xfs)),
+    fileSystem('btrfs', readBtrfs, btrfs, btrfsStructures(btrfs)),
     ...(await decoders()),
   ];
 }

@@ -52,10 +52,11 @@ export async function loadQcow2Map(readAt: ReadAt, headBytes: number): Promise<Q
   const entriesPerL2 = clusterSize / 8;
   const l1 = await readWhole(l1Offset, l1Size * 8);
   const l2Offsets = Array.from({ length: l1Size }, (_, i) => Number(l1.readBigUInt64BE(i * 8) & OFFSET_MASK));
-  const clusters = Math.min(
-    l2Offsets.filter((offset) => offset !== 0).length * entriesPerL2,
-    Math.ceil(virtualSize / clusterSize),
-  );
+  const tables = l2Offsets.filter((offset) => offset !== 0);
+  // One small table named a million times would be a disk without end.
+  if (new Set(tables).size < tables.length)
+    throw new KindlingError('KND_IMAGE_CORRUPT', 'the qcow2 image names one of its tables twice');
+  const clusters = Math.min(tables.length * entriesPerL2, Math.ceil(virtualSize / clusterSize));
   const facts = { clusterSize, virtualSize, coding };
   const extents = Qcow2Extents.forAtMost(clusters, facts);
   for (const [i, l2Offset] of l2Offsets.entries()) {

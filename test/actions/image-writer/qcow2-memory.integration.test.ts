@@ -36,6 +36,18 @@ function tables(every: number): ReadAt {
   };
 }
 
+test('one table that is named for every part of the disk is damage: 4 MB would describe an endless disk', async () => {
+  const readAt = tables(2);
+  const one = Buffer.alloc(8);
+  one.writeBigUInt64BE(BigInt(2 * CLUSTER));
+  const repeated: ReadAt = async (position, length) =>
+    position === CLUSTER ? Buffer.alloc(length, one) : await readAt(position, length);
+  await expect(loadQcow2Map(repeated, 2 * MIB)).rejects.toMatchObject({
+    code: 'KND_IMAGE_CORRUPT',
+    message: 'the qcow2 image names one of its tables twice',
+  });
+});
+
 describe('the table of a qcow2 image of 1 TiB', () => {
   test('in eight million pieces takes 16 bytes for each, and no more than 128 MiB', async () => {
     const before = process.memoryUsage().rss;

@@ -2,7 +2,7 @@ import type { RingReader } from '../../stream/ring.ts';
 import type { Mark, MarkFinder } from './marks.ts';
 
 const PIECE = 256 * 1024;
-const FIRST_SIZE = 4 * 1024 * 1024;
+const FIRST_SIZE = 512 * 1024;
 /** Reads of eight bytes may reach beyond the last byte. */
 const SLACK = 8;
 
