@@ -34,6 +34,7 @@ const COMMANDS: Record<string, NpmCommand> = {
   bench: { ...onTheWholeMachine, start: (args) => becomeNode(['bench/main.ts', ...args]) },
   conformance: { ...onNodeAlone, start: (args) => becomeNode(['test/conformance/conformance.ts', ...args]) },
   fuzz: { ...onTheWholeMachine, start: (args) => becomeNode(['test/fuzz/main-program.ts', ...args]) },
+  mutate: { ...onNodeAlone, start: (args) => becomeNode(['test/mutation/main-program.ts', ...args]) },
   qemu: { ...onTheWholeMachine, start: (args) => becomeNode(['lab/qemu/cli.ts', ...args]) },
   example: {
     ...onTheWholeMachine,

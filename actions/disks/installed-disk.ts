@@ -29,7 +29,10 @@ export async function readTable(disk: Disk) {
   return await readPartitionTable(device.readAt.bind(device), device.sizeBytes, disk.logicalSectorBytes);
 }
 
-/** Writes a table; the boot code of the disk stays. */
+/**
+ * Writes a table; the boot code of the disk stays. One copy is on the medium before the other changes, so that a power cut leaves the old table
+ * or the new one: without the sync in between both could be torn, and the system on the disk lost.
+ */
 export async function writeTable(
   device: BlockDevice,
   table: Pick<GptLayout, 'diskGuid' | 'sectorBytes' | 'partitions'>,
@@ -37,8 +40,8 @@ export async function writeTable(
   const bootCode = await device.readAt(0, 440);
   for (const { offset, bytes } of encodeGpt({ ...table, sizeBytes: device.sizeBytes, bootCode })) {
     await device.writeAt(offset, bytes);
+    await device.sync();
   }
-  await device.sync();
 }
 
 /** Makes the kernel read the table again, and waits until it shows these partitions. */

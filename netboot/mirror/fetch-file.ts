@@ -5,8 +5,8 @@ import { type HttpResponse, openResponse } from '../../net/http.ts';
 import { siteNetwork } from '../../net/site-network.ts';
 import { KindlingError } from '../../protocol/error.ts';
 
-/** A server that says nothing for this long is as good as gone. */
-const STALL_MS = 30_000;
+/** A server that says nothing for this long is as good as gone. The list is small, and asked for again soon: it tells early. */
+const STALL_MS = { text: 10_000, file: 30_000 } as const;
 const LARGEST_TEXT_BYTES = 4 * 1024 * 1024;
 
 /** Where boot files come from, and whom to trust for TLS besides the public CAs. */
@@ -17,7 +17,7 @@ export interface Origin {
 }
 
 export async function fetchText(origin: Origin, name: string, signal: AbortSignal): Promise<string> {
-  const response = await request(origin, name, signal);
+  const response = await request(origin, name, STALL_MS.text, signal);
   return response.text(LARGEST_TEXT_BYTES);
 }
 
@@ -29,7 +29,7 @@ export async function fetchVerified(
   target: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const response = await request(origin, name, signal);
+  const response = await request(origin, name, STALL_MS.file, signal);
   const hash = createHash('sha256');
   let size = 0;
   async function* checked(): AsyncGenerator<Buffer> {
@@ -48,11 +48,16 @@ export async function fetchVerified(
     );
 }
 
-async function request({ url, ca }: Origin, name: string, signal: AbortSignal): Promise<HttpResponse> {
+async function request(
+  { url, ca }: Origin,
+  name: string,
+  stallMs: number,
+  signal: AbortSignal,
+): Promise<HttpResponse> {
   const address = `${url}/${name.split('/').map(encodeURIComponent).join('/')}`;
   const response = await openResponse(siteNetwork(ca), address, {
     signal,
-    stallMs: STALL_MS,
+    stallMs,
     code: 'KND_MIRROR_UNREACHABLE',
   });
   if (response.status === 200) return response;

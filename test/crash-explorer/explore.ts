@@ -21,6 +21,8 @@ export interface ExploreOptions {
   /** So many distinct disks. */
   count: number;
   seed: number;
+  /** Whether a disk may be left like this; without it, whether there is one of the two systems or none (judge.ts). */
+  judge?: (disk: DiskView) => 'nothing' | 'whole' | string;
 }
 
 /** A content that a sector has, had, or may get; 0 is zeros. */
@@ -47,7 +49,10 @@ export function explore(operations: readonly Operation[], options: ExploreOption
   const old = contents.ofDisk(before);
   const epochs = epochsOf(operations, old, contents);
   const final = finalOf(operations, old, contents);
-  const judgeCrash = createJudge(contents, old, final);
+  const { judge: asked } = options;
+  const judgeCrash = asked
+    ? (disk: Int32Array) => asked(viewOf(disk, contents))
+    : judgeSystems(contents, old, final);
   const random = seededRandom(seed);
   const seen = new Set<number>();
   const found: Exploration = { states: 0, nothing: 0, whole: 0, half: [] };
@@ -256,17 +261,20 @@ function mix(sector: number, content: Content): number {
   return value ^ (value >>> 13);
 }
 
-function createJudge(contents: Contents, old: Int32Array, final: Int32Array) {
-  const view = (disk: Int32Array): DiskView => ({
-    sectorSize: contents.sectorSize,
+function viewOf(disk: Int32Array, { sectorSize, bytes }: Contents): DiskView {
+  return {
+    sectorSize,
     sectorCount: disk.length,
-    sector: (number) => contents.bytes[disk[number] ?? 0] ?? Buffer.alloc(0),
-  });
+    sector: (number) => bytes[disk[number] ?? 0] ?? Buffer.alloc(0),
+  };
+}
+
+function judgeSystems(contents: Contents, old: Int32Array, final: Int32Array) {
   return (disk: Int32Array): string =>
     judge(
-      view(disk),
+      viewOf(disk, contents),
       [final, old].map((system) => ({
-        finders: finderSectors(view(system)),
+        finders: finderSectors(viewOf(system, contents)),
         hasSector: (_, sector) => disk[sector] === system[sector],
       })),
     );

@@ -67,7 +67,7 @@ it('boots from a mirror while the orchestrator is away, and goes to the orchestr
   mirror.once('close', () => ready.reject(new Error(`kindling mirror ended: ${log}`)));
   await ready.promise;
   await site.stop();
-  // A question that was on its way when the orchestrator died may take the mirror's whole patience of 30 s.
+  // A killed process is missed at once; one that went without a word, after the mirror's patience of 10 s.
   await waitFor(() => log.includes('KND_MIRROR_UNREACHABLE') || undefined, {
     name: 'the mirror to miss the orchestrator',
     timeoutMs: 60_000,

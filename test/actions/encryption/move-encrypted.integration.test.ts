@@ -1,47 +1,20 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import { readFile, readlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { execa } from 'execa';
 import { describe, expect, it } from 'vitest';
 import type { ActionContext } from '../../../actions/contract/action.ts';
 import { BlockDevice } from '../../../actions/disks/block-device.ts';
-import { LUKS_HEADER_BYTES } from '../../../actions/encryption/luks.ts';
 import { clearCopies, encryptRoot, encryptState } from '../../../actions/encryption/move-encrypted.ts';
 import { writeJournal } from '../../../actions/moving/move-journal.ts';
 import { Resources } from '../../../actions/resources/resources.ts';
-import { type Run, run } from '../../../system/run.ts';
 import { ext4Disk, loopDisk, withMounted } from '../loop-disk.ts';
 import { withPowerCutAt } from '../power-cut.ts';
+import { withoutCipher } from './without-cipher.ts';
 
 const MIB = 2 ** 20;
 const keys = { disk: '/dev/null', recovery: '/dev/null', keyId: 'k', pcrs: '15' };
 const names = { state: `knd-state-${process.pid}`, root: `knd-root-${process.pid}` };
-
-/**
- * This host's kernel has no device mapper, so «cryptsetup» is one that encrypts nothing: a loop device behind where the header would be. What is
- * tested is the moving, which does not care; the real thing is in encryption.qemu.test.ts.
- */
-const withoutCipher: Run = async (program, args, options) => {
-  if (program !== 'cryptsetup') return run(program, args, options);
-  const done = { stdout: '', stderr: '', exitCode: 0, durationMs: 0 };
-  const mapped = (name: string) => `/dev/mapper/${name}`;
-  const last = args.at(-1) ?? '';
-  if (args[0] === 'luksFormat') {
-    await using device = await BlockDevice.open(last);
-    await device.zero(0, MIB);
-  }
-  if (args[0] === 'open') {
-    const offset = ['--offset', String(LUKS_HEADER_BYTES)];
-    const { stdout } = await execa('losetup', ['--find', '--show', ...offset, args.at(-2) ?? '']);
-    await mkdir('/dev/mapper', { recursive: true });
-    await symlink(stdout, mapped(last));
-  }
-  if (args[0] === 'close') {
-    await execa('losetup', ['-d', await readlink(mapped(last))]);
-    await rm(mapped(last));
-  }
-  return done;
-};
 
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 

@@ -41,6 +41,9 @@ const server = createServer((request, response) => {
   else response.writeHead(404).end();
 });
 let origin = { url: '' };
+/** Takes questions and never answers, as a machine whose power went. Asked at the beginning, because it takes its time. */
+const silent = createServer(() => {});
+let missed: Promise<unknown>;
 
 async function publish(): Promise<void> {
   const request = {
@@ -59,10 +62,16 @@ beforeAll(async () => {
   server.listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   origin = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  silent.listen(0, '127.0.0.1');
+  await new Promise((resolve) => silent.once('listening', resolve));
+  const nobody = { url: `http://127.0.0.1:${(silent.address() as AddressInfo).port}` };
+  missed = updateMirror(mirror('silent'), nobody, forever).catch((error: unknown) => error);
 });
 afterAll(() => {
-  server.closeAllConnections();
-  server.close();
+  for (const each of [server, silent]) {
+    each.closeAllConnections();
+    each.close();
+  }
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -169,6 +178,13 @@ it('serves DHCP, TFTP and HTTP from its own address, also when the orchestrator 
   const ask = [process.execPath, CLI, 'pxe', 'doctor', 'eth0', '--output', 'json', '--seconds', '1.5'];
   const { stdout } = await execa(enter, [...rest, ...ask], { reject: false });
   expect(stdout).toContain('"bootFile": "http://10.77.0.3:8080/tink-stack/ipxe.efi"');
+});
+
+it('misses an orchestrator that says nothing after seconds, not half a minute', async () => {
+  expect(await missed).toMatchObject({
+    code: 'KND_MIRROR_UNREACHABLE',
+    message: expect.stringContaining('silent for 10 s'),
+  });
 });
 
 describe('the mirror’s service', () => {
