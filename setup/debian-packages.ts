@@ -27,6 +27,8 @@ export const DEBIAN_PACKAGES: readonly { name: string; reason: string }[] = [
   { name: 'ovmf', reason: 'UEFI firmware for the virtual machines, with and without Secure Boot' },
   { name: 'seabios', reason: 'BIOS firmware for the virtual machines' },
   { name: 'swtpm', reason: 'a TPM 2.0 for the virtual machines' },
+  { name: 'tpm2-tools', reason: 'what an encrypted system asks its TPM with, in the tests of its scripts' },
+  { name: 'libtss2-tcti-swtpm0', reason: 'leads these tools to swtpm' },
   { name: 'dnsmasq-base', reason: 'a real DHCP server for the test networks, as a customer would have one' },
   { name: 'iproute2', reason: 'network namespaces, bridges and taps for the test networks' },
   {

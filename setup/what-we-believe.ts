@@ -70,6 +70,8 @@ asks nobody. That is for a laptop and a lab.
   would get. See [identity](identity.md) and [SECURITY.md](../../SECURITY.md).
 - **The recovery key of a disk and the local user's programs.** \`tpm2-initramfs-tool\` takes the key
   as an argument. It runs in the Micro-OS, where root is the only user; a foreign container that is
-  given \`pid: host\` by its workflow could read it.
+  given \`pid: host\` by its workflow could read it. With \`KINDLING_SEAL=boot\` a mutable system keeps
+  its key in \`/etc/kindling/disk.key\` inside the encrypted root, to seal it anew after updates; its
+  root user could read the disk anyway.
 `;
 }

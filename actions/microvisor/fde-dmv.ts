@@ -36,6 +36,13 @@ export const fdeDmv = defineAction({
       description:
         'PCRs (SHA-256 bank) that must be as they are now for the TPM to give the key out. The systems of EMF fill PCR 15 once they have it',
     },
+    KINDLING_SEAL: {
+      type: 'choice',
+      choices: ['boot', 'pcrs'],
+      default: 'pcrs',
+      description:
+        'Mutable systems. boot: at its first boot the system seals the key to what it booted (PCRs 4, 7, 8, 9, 15), and to each update of it. pcrs: the key stays sealed to FDE_PCRS',
+    },
     DEST_DISK: { type: 'absolute-path', description: 'The disk; without it the target disk' },
     KINDLING_OTHER_DISKS: {
       type: 'choice',
@@ -49,7 +56,7 @@ export const fdeDmv = defineAction({
     'Partitions as the boot module of the image expects them: 1 esp, 2 rootfs, 3 edge_persistent, 4 hashmap_a, 5 hashmap_b, 6 rootfs_b, 7 roothash, 8 swap, then 9 reserved, 10 lvm; with encryption 9 tep, 10 reserved, 11 lvm. The root hash is in `part_a_roothash` on partition 7.',
     'Encryption: LUKS2 with two key slots. Slot 0 is a random key that the TPM keeps where EMF’s initramfs looks for it; slot 1 is the recovery key, which must have been accepted by KINDLING_ESCROW_URL before anything is written. Everything that passed through «reserved» is overwritten at the end. The `full` profile of the Micro-OS has the tools.',
     'With ENABLE_ONLY_DMVERITY the root hash lies in clear and unsigned where the boot module of the image looks for it: damage and changes by accident are I/O errors, but who can write to the disk can change the root and seal it anew. Encryption puts root, hash tree and root hash behind the key in the TPM. With FDE_PCRS 15, which the systems of EMF expect, the TPM gives that key to any system that this very machine starts: what keeps a foreign one from starting is Secure Boot.',
-    'Mutable systems (Ubuntu, Debian): partition 1 is the root; with /boot in it (22.04) 2 boot, 3 swap, 4 trusted_compute, 5 reserved, 6 persistent, 7 lvm are added, with /boot on a partition of its own (24.04) 2 swap, 3 tep, 4 reserved, 5 persistent, 6 lvm. Only the EFI system partition and /boot stay readable. The system opens its volumes in its initramfs with the key from the TPM, asks for the recovery key where the TPM keeps it, and then fills PCR 15. It needs initramfs-tools, GRUB, cryptsetup-initramfs and tpm2-initramfs-tool: the last two are installed with its package manager, before anything is encrypted, if the image lacks them. ENABLE_ONLY_DMVERITY does not concern them.',
+    'Mutable systems (Ubuntu, Debian): partition 1 is the root; with /boot in it (22.04) 2 boot, 3 swap, 4 trusted_compute, 5 reserved, 6 persistent, 7 lvm are added, with /boot on a partition of its own (24.04) 2 swap, 3 tep, 4 reserved, 5 persistent, 6 lvm. Only the EFI system partition and /boot stay readable. The system opens its volumes in its initramfs with the key from the TPM, asks for the recovery key where the TPM keeps it, and then fills PCR 15. With KINDLING_SEAL=boot it seals the key anew at its first boot, to what it booted. It needs initramfs-tools, GRUB, cryptsetup-initramfs, tpm2-initramfs-tool and, for KINDLING_SEAL=boot, tpm2-tools: these packages are installed with its package manager, before anything is encrypted, if the image lacks them. ENABLE_ONLY_DMVERITY does not concern them.',
     'Any disk name; resumable: a journal on the disk says how far it was, the TPM has the key. Other disks of the machine that are empty become the volume group lvmvg, unless KINDLING_OTHER_DISKS says leave. The second slot stays empty. Everything that changes the root must come before this action.',
   ],
   async run(variables, context) {

@@ -28,7 +28,7 @@ import { DATA_FOLDERS, encryptedFstab } from './encrypted-fstab.ts';
 import { begunLayout, type EncryptedUbuntuLayout, planEncryptedUbuntu } from './encrypted-layout.ts';
 import { installEncryptionPackages } from './encryption-packages.ts';
 import { bootMounts } from './kernel.ts';
-import { type EncryptedVolume, unlockFiles } from './unlock-files.ts';
+import { ARRANGE_BOOT, type EncryptedVolume, sealFiles, unlockFiles } from './unlock-files.ts';
 
 const ROOT = 'rootfs_crypt';
 const NAMES = { swap: 'swap_crypt', persistent: 'persistent_crypt', lvm: 'lvmvg_crypt' } as const;
@@ -43,7 +43,7 @@ interface Planned {
 /** LUKS2 on everything but the EFI system partition and /boot, the key in the TPM, and the installed system told how to open it. */
 export async function encryptUbuntu(
   { disk, others }: { disk: Disk; others: readonly Disk[] },
-  variables: EncryptVariables & { MINIMUM_ROOTFS_SIZE: number },
+  variables: EncryptVariables & { MINIMUM_ROOTFS_SIZE: number; KINDLING_SEAL: 'boot' | 'pcrs' },
   context: ActionContext,
 ): Promise<ActionResult> {
   // 1. What it needs, before anything is touched.
@@ -60,7 +60,8 @@ export async function encryptUbuntu(
   );
   context.log('info', `layout of ${disk.path}: ${summary.join(', ')}`);
   if (context.isDryRun) return { summary: `would encrypt ${disk.path}`, data: { layout: summary } };
-  if (!isBegun) await prepareSystem(disk, layout, context);
+  const isForSeal = variables.KINDLING_SEAL === 'boot';
+  if (!isBegun) await prepareSystem(disk, layout, { isForSeal }, context);
 
   // 2. The keys. The recovery key is in safe hands before the first byte is encrypted.
   const { keys, keyFiles } = await obtainKeys(
@@ -110,7 +111,8 @@ export async function encryptUbuntu(
 
   // 5. The system: its data partition, /boot, what opens the volumes, and an initramfs and boot menu that know of it.
   await context.run('mke2fs', ['-q', '-F', '-t', 'ext4', '-L', 'data_persistent', data]);
-  await configureSystem(disk, layout, { root, data, volumes, pcrs: variables.FDE_PCRS }, context);
+  const diskKey = isForSeal ? keys.diskKey : undefined;
+  await configureSystem(disk, layout, { root, data, volumes, pcrs: variables.FDE_PCRS, diskKey }, context);
 
   // 6. No readable copy is left behind.
   await clearCopies(context, copies);
@@ -164,6 +166,7 @@ async function plan(
 async function prepareSystem(
   disk: Disk,
   layout: EncryptedUbuntuLayout,
+  options: { isForSeal: boolean },
   context: ActionContext,
 ): Promise<void> {
   if (layout.boot && !(await fileExists('/sys/firmware/efi'))) {
@@ -182,7 +185,7 @@ async function prepareSystem(
   const mounted = await mountFilesystem(context, partitionPath(disk.path, layout.root.number), {
     fsType: 'ext4',
   });
-  await installEncryptionPackages(context, mounted.target);
+  await installEncryptionPackages(context, mounted.target, options);
   await mounted.unmount();
 }
 
@@ -199,7 +202,14 @@ async function repartition(disk: Disk, { layout, diskGuid }: Planned, keyId: str
 async function configureSystem(
   disk: Disk,
   layout: EncryptedUbuntuLayout,
-  system: { root: string; data: string; volumes: readonly EncryptedVolume[]; pcrs: string },
+  system: {
+    root: string;
+    data: string;
+    volumes: readonly EncryptedVolume[];
+    pcrs: string;
+    /** For a system that is to seal it to what it boots. */
+    diskKey: string | undefined;
+  },
   context: ActionContext,
 ): Promise<void> {
   const data = await mountFilesystem(context, system.data, { fsType: 'ext4' });
@@ -217,7 +227,10 @@ async function configureSystem(
   const fstab = await readFile(await pathInRoot(target, '/etc/fstab'), 'utf8').catch(() => '');
   const newFstab = encryptedFstab(fstab, boot && `UUID=${boot.partUuid}`);
   await placeFile(target, { path: '/etc/fstab', contents: newFstab });
-  for (const file of unlockFiles(system.volumes, system.pcrs)) await placeFile(target, file);
+  const { volumes, pcrs, diskKey } = system;
+  for (const file of [...unlockFiles(volumes, pcrs), ...(diskKey ? sealFiles(pcrs, diskKey) : [])]) {
+    await placeFile(target, file);
+  }
 
   const ours = boot ? [{ device: partitionPath(disk.path, boot.number), at: '/boot', fsType: 'ext4' }] : [];
   const theirs = bootMounts(fstab, disk).filter(({ at }) => !(boot && at === '/boot'));
@@ -232,6 +245,7 @@ async function configureSystem(
   const esp = layout.partitions.find(({ type }) => type === PARTITION_TYPES.esp);
   if (boot?.partUuid && esp)
     await pointLoaderAt(context, partitionPath(disk.path, esp.number), boot.partUuid);
+  if (diskKey) await runInRoot(context, target, ARRANGE_BOOT);
 }
 
 /** What the image has in /boot, to a partition that the firmware's GRUB can read. */

@@ -15,9 +15,15 @@ const PACKAGES = {
   'tpm2-initramfs-tool': '/usr/bin/tpm2-initramfs-tool',
   'libtss2-tcti-device0': '/usr/lib/x86_64-linux-gnu/libtss2-tcti-device.so.0',
 } as const;
+/** What a system needs besides that seals the key to what it boots. */
+const FOR_SEAL = { 'tpm2-tools': '/usr/bin/tpm2' } as const;
 
 /** Makes sure, while nothing is encrypted yet, that the mounted system has what it will open its volumes with. */
-export async function installEncryptionPackages(context: ActionContext, root: string): Promise<void> {
+export async function installEncryptionPackages(
+  context: ActionContext,
+  root: string,
+  { isForSeal }: { isForSeal: boolean },
+): Promise<void> {
   const lacks = async (file: string) => !(await fileExists(await pathInRoot(root, file)));
   for (const program of NEEDED) {
     if (!(await lacks(program))) continue;
@@ -27,7 +33,8 @@ export async function installEncryptionPackages(context: ActionContext, root: st
     );
   }
   const missing: string[] = [];
-  for (const [name, file] of Object.entries(PACKAGES)) if (await lacks(file)) missing.push(name);
+  for (const [name, file] of Object.entries({ ...PACKAGES, ...(isForSeal ? FOR_SEAL : {}) }))
+    if (await lacks(file)) missing.push(name);
   if (missing.length === 0 && !(await hasHalfInstalled(root))) return;
   context.log('info', `installing ${missing.join(', ') || 'what was begun'}`);
   const inside = await enterRoot(context, root, { lendResolvConf: true });

@@ -1,3 +1,4 @@
+import { readShellScript } from '../../system/shell-script.ts';
 import type { FileToPlace } from '../target-root/place-file.ts';
 
 /** What the encrypted system needs in it to open its volumes: for Debian's initramfs-tools and cryptsetup, which Ubuntu has too. */
@@ -7,7 +8,10 @@ export interface EncryptedVolume {
   luksUuid: string;
 }
 
-const KEYSCRIPT = '/usr/local/lib/kindling/unlock';
+/** Here lie the scripts of measured-boot/, which say themselves what each is for. */
+const SCRIPTS = '/usr/local/lib/kindling';
+const KEYSCRIPT = `${SCRIPTS}/unlock`;
+const SEAL = `${SCRIPTS}/seal`;
 
 /** The key from the TPM; where it keeps it to itself, the recovery key from a person, once for all volumes. */
 const unlock = (pcrs: string) => `#!/bin/sh
@@ -31,6 +35,10 @@ case "$1" in prereqs) exit 0 ;; esac
 . /usr/share/initramfs-tools/hook-functions
 copy_exec /usr/bin/tpm2-initramfs-tool
 copy_exec /lib/cryptsetup/askpass
+if [ -e ${SCRIPTS}/tpm-policy.sh ]; then
+  for program in tpm2 base64 od; do copy_exec "/usr/bin/$program"; done
+  for file in tpm-policy.sh first-pcrs; do copy_file script "${SCRIPTS}/$file"; done
+fi
 for library in /usr/lib/*/libtss2-tcti-device.so.0; do copy_exec "$library"; done
 manual_add_modules tpm_tis tpm_crb
 `;
@@ -63,12 +71,67 @@ const inOctal = (bytes: Buffer) =>
 const LOCK = `#!/bin/sh
 # Made by Kindling: from here on the TPM keeps the key (TPM2_PCR_Extend of PCR 15).
 case "$1" in prereqs) exit 0 ;; esac
-rm -f /run/kindling-recovery-key
+rm -f /run/kindling-recovery-key /run/kindling-disk-key
 [ -c /dev/tpmrm0 ] || exit 0
 printf '${inOctal(extendPcr15())}' > /run/kindling-extend
 cat /run/kindling-extend > /dev/tpmrm0
 rm -f /run/kindling-extend
 `;
+
+const script = (name: 'seal' | 'tpm-policy' | 'unlock', path: string, mode: number): FileToPlace => ({
+  path,
+  contents: readShellScript(`actions/ubuntu/measured-boot/${name}.sh`),
+  mode,
+});
+
+/** After whatever may change what is booted; a failure is said, and keeps no package from being installed. */
+const AFTER_CHANGE = `#!/bin/sh
+# Made by Kindling: the key of the disk is sealed to the boot that comes next.
+${SEAL} next || true
+`;
+const CHANGES = [
+  '/etc/initramfs/post-update.d/zz-kindling-seal',
+  '/etc/kernel/postinst.d/zzz-kindling-seal',
+  '/etc/kernel/postrm.d/zzz-kindling-seal',
+];
+
+const SERVICE = `[Unit]
+Description=Seal the key of the disk to what was booted
+ConditionPathExists=/dev/tpmrm0
+After=local-fs.target
+
+[Service]
+Type=oneshot
+ExecStart=${SEAL} booted
+
+[Install]
+WantedBy=multi-user.target
+`;
+
+/**
+ * What a system needs that seals the key of its disk to what it boots, and opens it so: besides the above, and another keyscript. It holds the key: only who opened the disk can read it
+ * there. `pcrs` are those of the first boot.
+ */
+export function sealFiles(pcrs: string, diskKey: string): FileToPlace[] {
+  return [
+    script('unlock', KEYSCRIPT, 0o755),
+    script('tpm-policy', `${SCRIPTS}/tpm-policy.sh`, 0o644),
+    { path: `${SCRIPTS}/first-pcrs`, contents: `${pcrs}\n`, mode: 0o644 },
+    script('seal', SEAL, 0o755),
+    { path: '/etc/kindling/disk.key', contents: diskKey, mode: 0o400 },
+    { path: `/etc/systemd/system/${SEAL_SERVICE}`, contents: SERVICE, mode: 0o644 },
+    ...CHANGES.map((path) => ({ path, contents: AFTER_CHANGE, mode: 0o755 })),
+    {
+      path: '/etc/apt/apt.conf.d/95kindling-seal',
+      contents: `DPkg::Post-Invoke { "${SEAL} next || true"; };\n`,
+      mode: 0o644,
+    },
+  ];
+}
+
+const SEAL_SERVICE = 'kindling-seal.service';
+/** Run in the system once its boot menu is made: the few lines of GRUB that the TPM will know. */
+export const ARRANGE_BOOT = `systemctl enable ${SEAL_SERVICE} && ${SEAL} menu`;
 
 export function unlockFiles(volumes: readonly EncryptedVolume[], pcrs: string): FileToPlace[] {
   const lines = volumes.map(

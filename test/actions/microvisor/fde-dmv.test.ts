@@ -37,6 +37,7 @@ it.each([
   [{ LVM_SIZE: 'many' }],
   [{ ENABLE_ONLY_DMVERITY: 'perhaps' }],
   [{ FDE_PCRS: '7;15' }],
+  [{ KINDLING_SEAL: 'always' }],
   [{ MINIMUM_ROOTFS_SIZE: '0' }],
   [{ KINDLING_ESCROW: 'maybe' }],
   [{ KINDLING_ESCROW_URL: 'not a url' }],

@@ -68,7 +68,7 @@ async function install(): Promise<void> {
   await using resources = new Resources();
   const context = { run, resources, signal: new AbortController().signal, emit: () => {}, log: () => {} };
   asked = [];
-  await installEncryptionPackages(context as unknown as ActionContext, root);
+  await installEncryptionPackages(context as unknown as ActionContext, root, { isForSeal: false });
 }
 
 // the temporary folder of this root is not in that one
