@@ -6,9 +6,14 @@ import { run } from '../../system/run.ts';
 const SOURCE = `
   import { expect, it } from 'vitest';
   import fc from '../fast-check.ts';
-  import { rounds, testIntegers } from '../seeds.ts';
+  import { rounds, testIntegers, testSeed } from '../seeds.ts';
   it('is wrong (always)', () => {
     fc.assert(fc.property(fc.nat(), (n) => { expect(n).toBe(-1); }));
+  });
+  it('asks twice', () => {
+    testSeed(7);
+    testSeed(7);
+    throw new Error('wrong');
   });
   it('counts', () => {
     let runs = 0;
@@ -40,6 +45,8 @@ it('a seeded test that fails prints a seed and a command, and that command bring
     /KINDLING_TEST_SEED=(\d+) npm run test:unit -- test\/seeds\/made-up-\w+\/seeded\.test\.ts -t 'is wrong \\\(always\\\)'/;
   const seed = again.exec(printed)?.[1] ?? '';
   expect(printed).toContain(`The seed was ${seed}.`);
+  // one that asks twice says it once
+  expect(printed.match(/The seed was 7\./g)).toHaveLength(1);
   expect(printed).toContain(`{ seed: ${seed}, `); // fast-check's own words
   expect(counted(printed)).toMatchObject({ runs: 20, rounds: 5 });
 

@@ -18,14 +18,21 @@ describe('a seeded test', () => {
     );
   });
 
+  it('that is long is repeated by the command that runs the long ones', () => {
+    const file = join(process.cwd(), 'test/a.long.test.ts');
+    expect(repeatHint({ seed: 5, scale: 1, file, name: 'x' })).toContain(
+      "KINDLING_TEST_SEED=5 npm run test:long -- test/a.long.test.ts -t 'x'",
+    );
+  });
+
   it('takes fast-check from here, never from the package itself', () => {
     const { files, read } = thisRepository();
     const direct = files.filter(
       (file) =>
         file.endsWith('.ts') &&
         !file.startsWith('test/seeds/') &&
-        // a program of its own, not a test: it takes the seed itself, and prints it
-        !file.startsWith('test/conformance/') &&
+        // programs of their own, not tests: they take the seed themselves, and print it
+        !/^test\/(conformance|fuzz)\//.test(file) &&
         read(file).includes("import fc from 'fast-check'"),
     );
     expect(direct).toEqual([]);

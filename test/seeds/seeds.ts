@@ -15,10 +15,15 @@ export function testSeed(usual: number = randomInt(2 ** 31)): number {
   const asked = process.env['KINDLING_TEST_SEED'];
   const seed = asked === undefined ? usual : Number(asked);
   onTestFailed(({ task }) => {
-    console.error(repeatHint({ seed, scale: SCALE, file: task.file.filepath, name: task.name }));
+    const hint = repeatHint({ seed, scale: SCALE, file: task.file.filepath, name: task.name });
+    if (told.get(task.id) !== hint) console.error(hint);
+    told.set(task.id, hint);
   });
   return seed;
 }
+
+/** By test: one that asks for its seed several times says it once. */
+const told = new Map<string, string>();
 
 /** Numbers from 0 up to 1, the same for the same seed. */
 export const testRandom = (usual: number): (() => number) => seededRandom(testSeed(usual));
@@ -33,8 +38,8 @@ export function testIntegers(usual: number): (below: number) => number {
 export function repeatHint(failed: { seed: number; scale: number; file: string; name: string }): string {
   const { seed, scale, name } = failed;
   const file = relative(process.cwd(), failed.file);
-  const isUnit = !/\.(integration|qemu)\.test\.ts$/.test(file);
-  const command = isUnit ? 'npm run test:unit --' : 'npm test --';
+  const [, kind = 'unit'] = /\.(integration|qemu|long)\.test\.ts$/.exec(file) ?? [];
+  const command = { unit: 'npm run test:unit --', long: 'npm run test:long --' }[kind] ?? 'npm test --';
   const scaled = scale === 1 ? '' : `KINDLING_TEST_SCALE=${scale} `;
   // vitest takes the name as a regular expression
   const pattern = name.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&').replaceAll("'", "'\\''");

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { deflateSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { renderTemplate } from '../../../orchestrator-stub/workflow/go-template/render.ts';
 import { ABSENT, functionsOf } from '../../../orchestrator-stub/workflow/go-template/tinkerbell-functions.ts';
@@ -104,6 +105,25 @@ test('a template cannot fill the memory', () => {
   expect(() => render('{{ define "a" }}{{ template "a" }}{{ end }}{{ template "a" }}')).toThrow(
     'maximum template depth',
   );
+});
+
+test('a variable is assigned with or without spaces', () => {
+  expect(render('{{ $x := 1 }}{{ $x =2 }}{{ $x }}')).toBe('2');
+});
+
+test('the checksum of a long text is the one of zlib, which ends with it', () => {
+  const text = 'z'.repeat(6000);
+  const compressed = deflateSync(text);
+  expect(render('{{ adler32sum .t }}', { t: text })).toBe(
+    String(compressed.readUInt32BE(compressed.length - 4)),
+  );
+});
+
+test('a day has 24 hours', () => {
+  const epoch = (hour: number) =>
+    render(`{{ mustToDate "2006-01-02 15:04" "2017-12-31 ${hour}:00" | unixEpoch }}`);
+  expect(epoch(23)).toBe(String(Date.parse('2017-12-31T23:00:00Z') / 1000));
+  expect(() => epoch(24)).toThrow('2017-12-31 24:00');
 });
 
 test('texts are bytes: what is no UTF-8 goes through base64 unharmed', () => {
