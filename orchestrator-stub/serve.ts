@@ -34,12 +34,12 @@ import { PostMortem } from './provisioning/post-mortem.ts';
 import { Provisioning } from './provisioning/provisioning.ts';
 import { Revocation } from './provisioning/revocation.ts';
 import { StatusProjection } from './provisioning/status-projection.ts';
-import { Settings, type SiteSettings } from './settings/site-settings.ts';
+import { Settings } from './settings/site-settings.ts';
 import { siteOrigin } from './site-origin.ts';
-import { Database } from './store/database.ts';
 import { DocumentTable } from './store/document-table.ts';
 import { LogTable } from './store/log-table.ts';
 import { RecoveryKeyTable } from './store/recovery-key-table.ts';
+import { SqliteStore } from './store/sqlite-store.ts';
 import { startSyslogServer } from './syslog/syslog-server.ts';
 import type { Template } from './workflow/built-in.ts';
 import { Templates } from './workflow/templates.ts';
@@ -128,41 +128,44 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     if (error.code === 'KND_UNEXPECTED') log.error({ err: error }, error.message);
     else log.info({ code: error.code }, error.message);
   };
-  const database = new Database(join(stateFolder, 'kindling.sqlite'), { onDefect: onFailure });
-  const hosts = new HostTable(database);
-  const logs = new LogTable(database);
-  const recoveryKeys = new RecoveryKeyTable(database);
-  const profiles = new DocumentTable<Profile>(database, 'profiles');
-  const settings = new Settings(new DocumentTable<SiteSettings>(database, 'settings'));
-  const templates = new Templates(new DocumentTable<Template>(database, 'templates'));
+  const store = new SqliteStore(join(stateFolder, 'kindling.sqlite'), { onDefect: onFailure });
+  const hosts = new HostTable(store);
+  const logs = await LogTable.open(store);
+  const recoveryKeys = new RecoveryKeyTable(store);
+  const profiles = new DocumentTable<Profile>(store, 'profiles');
+  const settings = await Settings.open(store);
+  const templates = new Templates(new DocumentTable<Template>(store, 'templates'));
 
   // 2 parts
-  const bus = new EventBus(database);
-  const credentials = new Credentials(database);
+  const bus = new EventBus(store);
+  const credentials = await Credentials.open(store);
   const user = options.user ?? { name: 'operator', password: openOperatorPassword(stateFolder) };
-  const signIns = new SignIns(database, now);
-  if (credentials.setUser(user.name, user.password, projectId)) signIns.endAll();
+  const signIns = new SignIns(store, now);
+  if (await credentials.setUser(user.name, user.password, projectId)) await signIns.endAll();
   const maxUnknown = () => settings.get().maxUnknownMachines;
-  const nodes = new Nodes({ database, hosts, bus, projectId, isStrict, now, maxUnknown });
+  const nodes = new Nodes({ store, hosts, bus, projectId, isStrict, now, maxUnknown });
   let ownUrl = '';
   let ownPorts: number[] = [];
   const hasNeighbors = () => (options.hasNeighbors ?? false) || settings.get().neighbours;
   const neighbors = new Neighbors({
     now,
-    onDropped: (hostId) =>
-      log.warn({ hostId }, `${hosts.byId(hostId)?.name ?? hostId} serves chunks that are not the image’s`),
+    onDropped: (hostId) => {
+      hosts.byId(hostId).then((host) => {
+        log.warn({ hostId }, `${host?.name ?? hostId} serves chunks that are not the image’s`);
+      }, onFailure);
+    },
   });
-  const workflows = new Workflows({
-    database,
-    table: new WorkflowTable(database),
+  const workflows = await Workflows.open({
+    store,
+    table: new WorkflowTable(store),
     bus,
     now,
     timeoutGraceMs: options.timeoutGraceMs ?? 60_000,
     onFailure,
   });
-  const projection = new StatusProjection({ database, hosts, nodes, profiles, now });
+  const projection = new StatusProjection({ store, hosts, nodes, profiles, now });
   const postMortem = new PostMortem({
-    database,
+    store,
     hosts,
     nodes,
     workflows,
@@ -172,7 +175,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   workflows.subscribe((workflow) => postMortem.follow(workflow));
   workflows.subscribe((workflow) => projection.follow(workflow));
   const provisioning = new Provisioning({
-    database,
+    store,
     hosts,
     nodes,
     profiles,
@@ -187,9 +190,9 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     now,
     onFailure,
   });
-  const revocation = new Revocation({ database, nodes, credentials, neighbors, workflows, now });
+  const revocation = new Revocation({ store, nodes, credentials, neighbors, workflows, now });
   const enrollment = new Enrollment({
-    database,
+    store,
     hosts,
     nodes,
     workflows,
@@ -199,7 +202,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     now,
   });
   const onboarding = new Onboarding({
-    database,
+    store,
     hosts,
     nodes,
     credentials,
@@ -213,10 +216,10 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     onAlarm: ({ code, message, hint }) => log.warn({ code, hint }, message),
   });
 
-  database.health.onChange((failure) => {
+  store.health.onChange((failure) => {
     if (failure) return log.error({ code: failure.code, err: failure, hint: failure.hint }, failure.message);
     log.info('the state folder takes changes again');
-    setImmediate(() => provisioning.catchUp());
+    setImmediate(() => void provisioning.catchUp());
   });
 
   // 3 servers
@@ -240,10 +243,11 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     holdMs: options.holdMs ?? 60_000,
     origin: (authority) => siteOrigin(originParts, authority, isPlainOnly ? 'http' : 'https'),
     onDefect: onFailure,
-    state: database.health,
+    state: store.health,
   });
   const refusals = new CertificateRefusals(now);
   const httpParts: SiteServerParts = {
+    store,
     refusals,
     onRefusal: (address, reason) => {
       if (refusals.note(address, reason))
@@ -277,7 +281,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     artifacts: [...(options.artifacts ?? []), openSubfolder(stateFolder, 'tink-stack')],
     files: [...(options.files ?? []), openSubfolder(stateFolder, 'files-edge-orch')],
     version: await programVersion(),
-    state: database.health,
+    state: store.health,
     names: () => certificates.names,
     origin: (authority, isSecure) => siteOrigin(originParts, authority, isSecure ? 'https' : 'http'),
     isLocalTrusted: isPlainOnly && options.auth === undefined,
@@ -289,7 +293,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
 
   // 4 listeners
   workflows.start();
-  provisioning.catchUp();
+  await provisioning.catchUp();
   const listeners = await openListeners(options, certificates, { http, files, grpc: grpc.accept });
   ownUrl = listeners.ownUrl;
   ownPorts = listeners.all.map(({ port }) => port);
@@ -324,7 +328,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
       workflows.stop();
       await grpc.close();
       await Promise.all(listeners.all.map((listener) => listener.close()));
-      database.close();
+      await store.close();
       lock[Symbol.dispose]();
     },
   };

@@ -100,6 +100,7 @@ async function runFleet(size: number, dialect: TinkDialect, say: BenchmarkContex
       'idle requests/s': round(held.requests / HOLD_SECONDS),
       'idle stub CPU %': Math.round(((afterIdle.cpuSeconds - idleCpu) / HOLD_SECONDS) * 100),
       'workflows s': round(workSeconds),
+      'stub CPU s': round(after.cpuSeconds),
       'requests/s': Math.round(work.requests / workSeconds),
       'p50 ms': round(percentile(sorted, 0.5)),
       'p99 ms': round(percentile(sorted, 0.99)),
@@ -209,7 +210,11 @@ function apiOf({ url, ca, token }: StubReady) {
   const network: Network = { trust: createSecureContext({ ca }), proxies: {} };
   return async (method: string, path: string, json: unknown): Promise<void> => {
     const body = JSON.stringify(json);
-    const headers = { authorization: `Bearer ${token}`, 'content-length': String(Buffer.byteLength(body)) };
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(body)),
+    };
     const { status, body: said } = await fetchText(network, `${url}${path}`, { method, body, headers });
     if (status > 299)
       throw new KindlingError('KND_COMMAND_FAILED', `${method} ${path}: HTTP ${status} ${said}`);

@@ -48,7 +48,7 @@ export class AccessControl {
     }
     const name = String(claims['preferred_username'] ?? '');
     const signIn = String(claims['sid'] ?? '');
-    if (clientId === 'system-client' && this.#options.signIns.isGood(signIn, name)) {
+    if (clientId === 'system-client' && (await this.#options.signIns.isGood(signIn, name))) {
       return { kind: 'user', name, signIn, roles };
     }
     throw unauthenticated('the token belongs to a client that was revoked');

@@ -1,6 +1,6 @@
 import { randomBytes, scryptSync, timingSafeEqual } from 'node:crypto';
 import type { HostId } from '../../protocol/ids.ts';
-import type { Database } from '../store/database.ts';
+import type { Store } from '../store/store.ts';
 import { PasswordHashing } from './password-hashing.ts';
 
 /** A node's client as Keycloak would keep it. */
@@ -18,41 +18,43 @@ export interface ClientOwner {
 
 /** Secrets of nodes and passwords of people. */
 export class Credentials {
-  readonly #database: Database;
+  readonly #store: Store;
   readonly #hashing = new PasswordHashing();
   /** Looked up with every call of every agent, so kept in memory too. */
   readonly #hostOfClient = new Map<string, HostId>();
   /** When each node's token was used last. */
   readonly #usedAt = new Map<HostId, number>();
 
-  constructor(database: Database) {
-    this.#database = database;
-    for (const row of database.all<{ client_id: string; host_id: HostId }>(
-      'SELECT client_id, host_id FROM clients',
-    )) {
-      this.#hostOfClient.set(row.client_id, row.host_id);
-    }
+  private constructor(store: Store, clients: { client_id: string; host_id: HostId }[]) {
+    this.#store = store;
+    for (const row of clients) this.#hostOfClient.set(row.client_id, row.host_id);
+  }
+
+  static async open(store: Store): Promise<Credentials> {
+    return new Credentials(store, await store.all('SELECT client_id, host_id FROM clients'));
   }
 
   /** The client of a host; made at the first time, the same secret afterwards, as EMF does. */
-  issue(host: ClientOwner, now: Date): NodeClient {
-    const clientId = `edgenode-${host.uuid ?? host.id}`;
-    const existing = this.client(clientId);
-    if (existing && existing.hostId === host.id) return existing;
-    const client = { clientId, hostId: host.id, secret: randomBytes(24).toString('base64url') };
-    this.#database.run(
-      'INSERT OR REPLACE INTO clients (client_id, host_id, secret, created_at) VALUES (?, ?, ?, ?)',
-      clientId,
-      host.id,
-      client.secret,
-      now.toISOString(),
-    );
-    this.#database.afterCommit(() => this.#hostOfClient.set(clientId, host.id));
-    return client;
+  async issue(host: ClientOwner, now: Date): Promise<NodeClient> {
+    return this.#store.transaction(async () => {
+      const clientId = `edgenode-${host.uuid ?? host.id}`;
+      const existing = await this.client(clientId);
+      if (existing && existing.hostId === host.id) return existing;
+      const client = { clientId, hostId: host.id, secret: randomBytes(24).toString('base64url') };
+      await this.#store.run(
+        'INSERT OR REPLACE INTO clients (client_id, host_id, secret, created_at) VALUES (?, ?, ?, ?)',
+        clientId,
+        host.id,
+        client.secret,
+        now.toISOString(),
+      );
+      this.#store.afterCommit(() => this.#hostOfClient.set(clientId, host.id));
+      return client;
+    });
   }
 
-  client(clientId: string): NodeClient | undefined {
-    const row = this.#database.get<{ client_id: string; host_id: HostId; secret: string }>(
+  async client(clientId: string): Promise<NodeClient | undefined> {
+    const row = await this.#store.get<{ client_id: string; host_id: HostId; secret: string }>(
       'SELECT client_id, host_id, secret FROM clients WHERE client_id = ?',
       clientId,
     );
@@ -74,28 +76,30 @@ export class Credentials {
   }
 
   /** Whatever a node still holds stops working at once: tokens are checked against the clients that exist. */
-  revoke(hostId: HostId): void {
-    this.#database.run('DELETE FROM clients WHERE host_id = ?', hostId);
-    this.#database.afterCommit(() => {
-      this.#usedAt.delete(hostId);
-      for (const [clientId, owner] of this.#hostOfClient)
-        if (owner === hostId) this.#hostOfClient.delete(clientId);
+  async revoke(hostId: HostId): Promise<void> {
+    await this.#store.transaction(async () => {
+      await this.#store.run('DELETE FROM clients WHERE host_id = ?', hostId);
+      this.#store.afterCommit(() => {
+        this.#usedAt.delete(hostId);
+        for (const [clientId, owner] of this.#hostOfClient)
+          if (owner === hostId) this.#hostOfClient.delete(clientId);
+      });
     });
   }
 
   /** The one person who may sign in. True: somebody else did before, or with another password. */
-  setUser(name: string, password: string, projectId: string): boolean {
-    const known = this.#database.get<{ password_hash: string; salt: string; project_id: string }>(
+  async setUser(name: string, password: string, projectId: string): Promise<boolean> {
+    const known = await this.#store.get<{ password_hash: string; salt: string; project_id: string }>(
       'SELECT password_hash, salt, project_id FROM users WHERE name = ?',
       name,
     );
     const hash = (salt: string) => scryptSync(password, salt, 32).toString('hex');
-    const others = this.#database.run('DELETE FROM users WHERE name <> ?', name);
+    const others = await this.#store.run('DELETE FROM users WHERE name <> ?', name);
     if (known && known.project_id === projectId && isSameSecret(hash(known.salt), known.password_hash)) {
       return others > 0;
     }
     const salt = randomBytes(16).toString('hex');
-    this.#database.run(
+    await this.#store.run(
       'INSERT OR REPLACE INTO users (name, password_hash, salt, project_id) VALUES (?, ?, ?, ?)',
       name,
       hash(salt),
@@ -107,7 +111,7 @@ export class Credentials {
 
   /** The user's project if the password is right. Takes as long for a name that does not exist. */
   async checkPassword(name: string, password: string, address: string): Promise<string | undefined> {
-    const row = this.#database.get<{ password_hash: string; salt: string; project_id: string }>(
+    const row = await this.#store.get<{ password_hash: string; salt: string; project_id: string }>(
       'SELECT password_hash, salt, project_id FROM users WHERE name = ?',
       name,
     );

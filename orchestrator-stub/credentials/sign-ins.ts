@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Database } from '../store/database.ts';
+import type { Store } from '../store/store.ts';
 
 /** One sign-in of a person at a console, with the only refresh token that renews it. */
 export interface SignIn {
@@ -26,76 +26,80 @@ interface Row {
 
 /** Sign-ins of people. Each opens the machine it was made at, its refresh token works once, and it ends with its password. */
 export class SignIns {
-  readonly #database: Database;
+  readonly #store: Store;
   readonly #now: () => Date;
 
-  constructor(database: Database, now: () => Date) {
-    this.#database = database;
+  constructor(store: Store, now: () => Date) {
+    this.#store = store;
     this.#now = now;
   }
 
-  start(user: string, address: string): SignIn {
+  async start(user: string, address: string): Promise<SignIn> {
     const now = this.#now().getTime();
     const signIn = { id: randomUUID(), user, refreshId: randomUUID() };
-    this.#database.run('DELETE FROM sign_ins WHERE ends_at < ?', now - KEPT_MS);
-    this.#database.run(
-      'INSERT INTO sign_ins (id, user, address, ends_at, refresh_id, refreshed_at) VALUES (?, ?, ?, ?, ?, ?)',
-      signIn.id,
-      user,
-      address,
-      now + LIFETIME_MS,
-      signIn.refreshId,
-      now,
-    );
+    await this.#store.transaction(async () => {
+      await this.#store.run('DELETE FROM sign_ins WHERE ends_at < ?', now - KEPT_MS);
+      await this.#store.run(
+        'INSERT INTO sign_ins (id, user, address, ends_at, refresh_id, refreshed_at) VALUES (?, ?, ?, ?, ?, ?)',
+        signIn.id,
+        user,
+        address,
+        now + LIFETIME_MS,
+        signIn.refreshId,
+        now,
+      );
+    });
     return signIn;
   }
 
   /** Changes the refresh token for the next. One that was used before is in two hands: it ends the sign-in for both. */
-  renew(id: string, refreshId: string): SignIn | undefined {
-    const row = this.#good(id);
-    if (!row) return undefined;
-    const now = this.#now().getTime();
-    const isLostAnswer = refreshId === row.previous_refresh_id && now - row.refreshed_at < LOST_ANSWER_MS;
-    if (refreshId !== row.refresh_id && !isLostAnswer) {
-      this.#database.run('UPDATE sign_ins SET ends_at = ? WHERE id = ?', now, id);
-      return undefined;
-    }
-    if (isLostAnswer) return { id, user: row.user, refreshId: row.refresh_id };
-    const next = { id, user: row.user, refreshId: randomUUID() };
-    this.#database.run(
-      'UPDATE sign_ins SET refresh_id = ?, previous_refresh_id = ?, refreshed_at = ? WHERE id = ?',
-      next.refreshId,
-      refreshId,
-      now,
-      id,
-    );
-    return next;
+  async renew(id: string, refreshId: string): Promise<SignIn | undefined> {
+    return this.#store.transaction(async () => {
+      const row = await this.#good(id);
+      if (!row) return undefined;
+      const now = this.#now().getTime();
+      const isLostAnswer = refreshId === row.previous_refresh_id && now - row.refreshed_at < LOST_ANSWER_MS;
+      if (refreshId !== row.refresh_id && !isLostAnswer) {
+        await this.#store.run('UPDATE sign_ins SET ends_at = ? WHERE id = ?', now, id);
+        return undefined;
+      }
+      if (isLostAnswer) return { id, user: row.user, refreshId: row.refresh_id };
+      const next = { id, user: row.user, refreshId: randomUUID() };
+      await this.#store.run(
+        'UPDATE sign_ins SET refresh_id = ?, previous_refresh_id = ?, refreshed_at = ? WHERE id = ?',
+        next.refreshId,
+        refreshId,
+        now,
+        id,
+      );
+      return next;
+    });
   }
 
-  isGood(id: string, user: string): boolean {
-    return this.#good(id)?.user === user;
+  async isGood(id: string, user: string): Promise<boolean> {
+    return (await this.#good(id))?.user === user;
   }
 
   /** The same, or a later one of the same person from the same address: an agent whose sign-in ran out makes another. */
-  continues(id: string, earlier: string): boolean {
+  async continues(id: string, earlier: string): Promise<boolean> {
     if (id === earlier) return true;
-    const [now, before] = [this.#row(id), this.#row(earlier)];
+    const [now, before] = [await this.#row(id), await this.#row(earlier)];
     return (
       now !== undefined && before !== undefined && now.user === before.user && now.address === before.address
     );
   }
 
-  endAll(): void {
+  async endAll(): Promise<void> {
     const now = this.#now().getTime();
-    this.#database.run('UPDATE sign_ins SET ends_at = ? WHERE ends_at > ?', now, now);
+    await this.#store.run('UPDATE sign_ins SET ends_at = ? WHERE ends_at > ?', now, now);
   }
 
-  #good(id: string): Row | undefined {
-    const row = this.#row(id);
+  async #good(id: string): Promise<Row | undefined> {
+    const row = await this.#row(id);
     return row && row.ends_at > this.#now().getTime() ? row : undefined;
   }
 
-  #row(id: string): Row | undefined {
-    return this.#database.get<Row>('SELECT * FROM sign_ins WHERE id = ?', id);
+  async #row(id: string): Promise<Row | undefined> {
+    return this.#store.get<Row>('SELECT * FROM sign_ins WHERE id = ?', id);
   }
 }

@@ -43,7 +43,7 @@ export async function answerGrant(form: URLSearchParams, parts: GrantParts): Pro
 
 async function grantClient(form: URLSearchParams, parts: GrantParts): Promise<GrantAnswer> {
   const clientId = form.get('client_id') ?? '';
-  const client = parts.credentials.client(clientId);
+  const client = await parts.credentials.client(clientId);
   if (!client || !isSameSecret(form.get('client_secret') ?? '', client.secret)) {
     return refuse(401, 'unauthorized_client', 'Invalid client or Invalid client credentials');
   }
@@ -74,7 +74,8 @@ async function grantPassword(form: URLSearchParams, parts: GrantParts): Promise<
   const password = form.get('password') ?? '';
   const projectId = await parts.credentials.checkPassword(name, password, parts.client);
   if (!projectId) return refuse(401, 'invalid_grant', 'Invalid user credentials');
-  return personTokens(parts, parts.signIns.start(name, parts.client), [`${projectId}_en-ob`, 'rs-access-r']);
+  const signIn = await parts.signIns.start(name, parts.client);
+  return personTokens(parts, signIn, [`${projectId}_en-ob`, 'rs-access-r']);
 }
 
 async function grantRefresh(form: URLSearchParams, parts: GrantParts): Promise<GrantAnswer> {
@@ -86,7 +87,7 @@ async function grantRefresh(form: URLSearchParams, parts: GrantParts): Promise<G
     return invalid();
   }
   if (claims['typ'] !== 'Refresh') return invalid();
-  const signIn = parts.signIns.renew(String(claims['sid'] ?? ''), String(claims['refresh_id'] ?? ''));
+  const signIn = await parts.signIns.renew(String(claims['sid'] ?? ''), String(claims['refresh_id'] ?? ''));
   if (!signIn || signIn.user !== claims['preferred_username']) return invalid();
   return personTokens(parts, signIn, rolesOf(claims));
 }

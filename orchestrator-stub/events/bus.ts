@@ -67,8 +67,8 @@ export class EventBus {
   // Starts from the clock so that ids keep growing across restarts and a stale Last-Event-ID is recognized.
   #nextId = Date.now() * 1000;
 
-  constructor(database: { afterCommit: (work: () => void) => void }) {
-    this.#afterCommit = (work) => database.afterCommit(work);
+  constructor(store: { afterCommit: (work: () => void) => void }) {
+    this.#afterCommit = (work) => store.afterCommit(work);
   }
 
   /** The id of the last event, or the one before the first: where a watcher starts that has seen nothing yet. */

@@ -4,7 +4,7 @@ import type { AskingAgent, Enrollment, NotEnrolled } from '../provisioning/enrol
 import type { StoredWorkflow } from '../workflow/workflow.ts';
 import type { Workflows } from '../workflow/workflows.ts';
 import { nextActionFor } from './current-answers.ts';
-import { backendFailure, type Refusal, refusal } from './refusal.ts';
+import { backendFailure, type Refusal, refusal, toRefusal } from './refusal.ts';
 
 export interface GetActionParts {
   workflows: Workflows;
@@ -17,7 +17,7 @@ export interface GetActionParts {
 }
 
 export interface GetActionCall extends AskingAgent {
-  mayUse: (workflow: StoredWorkflow) => boolean;
+  mayUse: (workflow: StoredWorkflow) => Promise<boolean>;
   onCanceled: (listener: () => void) => void;
 }
 
@@ -32,53 +32,66 @@ export function isWorkerId(id: string): boolean {
  * GetAction of the current dialect (docs/background/tinkerbell.md#getaction): answers as soon as there is
  * something to do, otherwise holds the call and then says why there is nothing.
  */
-export function getAction(parts: GetActionParts, call: GetActionCall): Promise<ActionResponse> {
-  const { workflows, holdMs, stopping } = parts;
-  const { agentId } = call;
-  if (!isWorkerId(agentId)) throw refusal(status.INVALID_ARGUMENT, 'invalid Agent ID');
-  noticeAgent(parts, call);
-  const notEnrolled = enroll(parts, call);
+export async function getAction(parts: GetActionParts, call: GetActionCall): Promise<ActionResponse> {
+  if (!isWorkerId(call.agentId)) throw refusal(status.INVALID_ARGUMENT, 'invalid Agent ID');
+  const canceled = new AbortController();
+  call.onCanceled(() => canceled.abort());
+  await noticeAgent(parts, call);
+  const notEnrolled = await enroll(parts, call);
+  return holdCall(parts, call, notEnrolled, canceled.signal);
+}
+
+function holdCall(
+  { workflows, holdMs, stopping, onDefect }: GetActionParts,
+  { agentId, mayUse }: GetActionCall,
+  notEnrolled: Refusal | undefined,
+  canceled: AbortSignal,
+): Promise<ActionResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<ActionResponse>();
-  const look = () => {
+  // Whoever wakes us begins a look of its own, with what is there then: one that waits for the store meanwhile misses nothing.
+  const look = async () => {
     const hasFinishedOne = workflows.index.lastOf(agentId) !== undefined;
+    const own: StoredWorkflow[] = [];
     // Another node may have taken this one's MAC for its own: what is not the caller's is as if it were not there.
-    const own = workflows.activeOf(agentId).filter(call.mayUse);
+    for (const workflow of workflows.activeOf(agentId)) if (await mayUse(workflow)) own.push(workflow);
     const next = nextActionFor(agentId, own, hasFinishedOne);
     if (!('action' in next)) return hasFinishedOne ? next : (notEnrolled ?? next);
     resolve(next.action);
     settle();
     return undefined;
   };
-  const onStopping = () => {
-    reject(refusal(status.UNAVAILABLE, 'server shutting down'));
+  const fail = (thrown: unknown) => {
+    reject(toRefusal(thrown, onDefect));
     settle();
   };
-  const stopWaiting = workflows.index.wait(agentId, look);
+  const lookNow = () => void look().catch(fail);
+  const onStopping = () => fail(refusal(status.UNAVAILABLE, 'server shutting down'));
+  const onCanceled = () => fail(refusal(status.CANCELLED, 'canceled by the agent'));
+  const stopWaiting = workflows.index.wait(agentId, lookNow);
   const timer = setTimeout(() => {
-    const reason = look();
-    if (reason) reject(refusal(reason.code, reason.details));
-    settle();
+    look().then((reason) => {
+      if (reason) fail(refusal(reason.code, reason.details));
+    }, fail);
   }, holdMs);
   timer.unref();
   const settle = () => {
     clearTimeout(timer);
     stopWaiting();
     stopping.removeEventListener('abort', onStopping);
+    canceled.removeEventListener('abort', onCanceled);
   };
   stopping.addEventListener('abort', onStopping, { once: true });
-  call.onCanceled(() => {
-    reject(refusal(status.CANCELLED, 'canceled by the agent'));
-    settle();
-  });
+  canceled.addEventListener('abort', onCanceled, { once: true });
   if (stopping.aborted) onStopping();
-  else look();
+  else if (canceled.aborted) onCanceled();
+  else lookNow();
   return promise;
 }
 
 /** Errors are logged and ignored, as in Tinkerbell: they must not keep an agent from its work. */
-function noticeAgent({ enrollment, onDefect }: GetActionParts, call: AskingAgent): void {
+async function noticeAgent({ enrollment, onDefect }: GetActionParts, call: AskingAgent): Promise<void> {
   try {
-    enrollment.notice(call);
+    await enrollment.notice(call);
   } catch (thrown) {
     onDefect(thrown);
   }
@@ -97,11 +110,11 @@ const REASONS: Record<Exclude<NotEnrolled, 'off'>, (agentId: string) => Refusal>
 };
 
 /** An agent nobody has a workflow for gets one by rule; otherwise the reason why not. */
-function enroll(parts: GetActionParts, call: AskingAgent): Refusal | undefined {
+async function enroll(parts: GetActionParts, call: AskingAgent): Promise<Refusal | undefined> {
   const { workflows, enrollment, onDefect } = parts;
   if (workflows.index.lastOf(call.agentId) !== undefined) return undefined;
   try {
-    const reason = enrollment.enroll(call);
+    const reason = await enrollment.enroll(call);
     return reason === undefined || reason === 'off' ? undefined : REASONS[reason](call.agentId);
   } catch (thrown) {
     throw backendFailure('error getting workflows', thrown, onDefect);

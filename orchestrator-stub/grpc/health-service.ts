@@ -7,7 +7,7 @@ import {
 } from '../../protocol/generated/grpc-health_pb.js';
 import { type ServiceHandlers, serviceDefinition } from '../../protocol/grpc-service.ts';
 import type { StateHealth } from '../store/state-health.ts';
-import { refusal } from './refusal.ts';
+import { refusal, toRefusal } from './refusal.ts';
 
 /** grpc.health.v1: the server as a whole ("") and each of its services is serving until it stops or its state folder fails. */
 export function addHealthService(
@@ -15,10 +15,11 @@ export function addHealthService(
   services: readonly string[],
   state: StateHealth,
   stopping: AbortSignal,
+  onDefect: (thrown: unknown) => void,
 ): void {
   const known = new Set(['', ...services]);
   const answer = (service: string) => {
-    const isServing = !stopping.aborted && !state.check();
+    const isServing = !stopping.aborted && !state.failure;
     const serving = isServing ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
     return create(HealthCheckResponseSchema, {
       status: known.has(service) ? serving : ServingStatus.SERVICE_UNKNOWN,
@@ -26,18 +27,27 @@ export function addHealthService(
   };
   server.addService(serviceDefinition(Health), {
     check: (call, callback) => {
-      if (known.has(call.request.service)) callback(null, answer(call.request.service));
-      else callback(refusal(status.NOT_FOUND, 'unknown service'));
+      const { service } = call.request;
+      if (!known.has(service)) return callback(refusal(status.NOT_FOUND, 'unknown service'));
+      state.check().then(
+        () => callback(null, answer(service)),
+        (thrown: unknown) => callback(toRefusal(thrown, onDefect)),
+      );
     },
     watch: (call) => {
       const { service } = call.request;
-      call.write(answer(service));
-      const stopWatching = state.onChange(() => call.write(answer(service)));
+      let stopWatching = () => {};
+      const begin = () => {
+        if (call['cancelled'] || stopping.aborted) return;
+        call.write(answer(service));
+        stopWatching = state.onChange(() => call.write(answer(service)));
+      };
       const onStopping = () => {
         stopWatching();
         call.write(answer(service));
         call.end();
       };
+      state.check().then(begin, (thrown: unknown) => call.emit('error', toRefusal(thrown, onDefect)));
       stopping.addEventListener('abort', onStopping, { once: true });
       call.on('cancelled', () => {
         stopWatching();

@@ -46,24 +46,31 @@ export function addOnboardingServices(server: Server, parts: OnboardingServicePa
     call: ServerDuplexStream<OnboardNodeStreamRequest, OnboardNodeStreamResponse>,
   ): void {
     let isOver = false;
-    call.on('data', ({ uuid, serialnum, macId, hostIp, nodeKey }: OnboardNodeStreamRequest) => {
+    const answerKnock = async ({ uuid, serialnum, macId, hostIp, nodeKey }: OnboardNodeStreamRequest) => {
+      const knock = { uuid, serial: serialnum, mac: macId, ip: hostIp, key: nodeKey };
+      const answer = await parts.onboarding.knock(
+        knock,
+        parts.origin(call.getHost()),
+        peerAddress(call.getPeer()),
+      );
+      if (!isOver) call.write(streamResponse(answer));
+      if (answer.isStreamKept) return;
+      if (!isOver) call.end();
+      isOver = true;
+      if (answer.state === 'ONBOARDED' && answer.host) parts.onboarding.afterOnboarded(answer.host);
+    };
+    call.on('data', (request: OnboardNodeStreamRequest) => {
       if (isOver) return;
-      try {
-        const knock = { uuid, serial: serialnum, mac: macId, ip: hostIp, key: nodeKey };
-        const answer = parts.onboarding.knock(
-          knock,
-          parts.origin(call.getHost()),
-          peerAddress(call.getPeer()),
-        );
-        call.write(streamResponse(answer));
-        if (answer.isStreamKept) return;
-        isOver = true;
-        call.end();
-        if (answer.state === 'ONBOARDED' && answer.host) parts.onboarding.afterOnboarded(answer.host);
-      } catch (thrown) {
-        isOver = true;
-        call.emit('error', toRefusal(thrown, parts.onDefect));
-      }
+      // One knock after the other, and the end of the stream after the last answer.
+      call.pause();
+      answerKnock(request)
+        .catch((thrown: unknown) => {
+          const answer = toRefusal(thrown, parts.onDefect);
+          if (isOver) return;
+          isOver = true;
+          call.emit('error', answer);
+        })
+        .finally(() => call.resume());
     });
     call.on('end', () => {
       if (!isOver) call.end();
@@ -107,15 +114,10 @@ export function addOnboardingServices(server: Server, parts: OnboardingServicePa
       throw refusal(status.UNKNOWN, path + fault.message);
     }
     if (!project.isAllowed) throw refusal(status.PERMISSION_DENIED, 'Request is blocked by RBAC');
-    // A node's token speaks for that node. EMF lets it create any; there is no use for that, and one stolen token would do for all.
-    if (caller?.kind === 'node' && !parts.onboarding.isNode(caller.hostId, knock.uuid)) {
-      throw refusal(status.PERMISSION_DENIED, 'a node’s token is for that node only');
-    }
-    const { isNew } = parts.onboarding.createNode(
-      knock,
-      parts.origin(call.getHost()),
-      caller?.kind === 'user' ? caller.signIn : undefined,
-    );
+    const { isNew } = await parts.onboarding.createNode(knock, parts.origin(call.getHost()), {
+      hostId: caller?.kind === 'node' ? caller.hostId : undefined,
+      signIn: caller?.kind === 'user' ? caller.signIn : undefined,
+    });
     return create(CreateNodesResponseSchema, {
       payload: call.request.payload,
       // EMF reads the project of a new host before there is one.

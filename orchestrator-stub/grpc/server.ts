@@ -70,7 +70,7 @@ export function createGrpcServer(parts: GrpcServerParts): GrpcServer {
     stopping: stopping.signal,
     isLetInBy: (hostId, signIn) => parts.onboarding.isLetInBy(hostId, signIn),
   });
-  addHealthService(server, SERVICES, parts.state, stopping.signal);
+  addHealthService(server, SERVICES, parts.state, stopping.signal, parts.onDefect);
   const tinkFiles = [
     ...(parts.dialects.includes('tink-legacy') ? [file_tink_legacy] : []),
     ...(parts.dialects.includes('tink-current') ? [file_tink_current] : []),

@@ -43,7 +43,7 @@ export interface WorkflowServiceParts extends GetActionParts {
   dialects: readonly TinkDialect[];
   isStrict: boolean;
   /** Whether a person let this host in with this sign-in. */
-  isLetInBy: (hostId: HostId, signIn: string) => boolean;
+  isLetInBy: (hostId: HostId, signIn: string) => Promise<boolean>;
 }
 
 /** `proto.WorkflowService` in both dialects on one port. Only ReportActionStatus is common: its bytes tell the dialect. */
@@ -79,28 +79,31 @@ export function addWorkflowService(server: Server, parts: WorkflowServiceParts):
 
   function streamContexts(call: ServerWritableStream<WorkflowContextRequest, WorkflowContext>): void {
     whoIs(call.metadata)
-      .then((caller) => {
+      .then(async (caller) => {
         const { workerId } = call.request;
         if (!isWorkerId(workerId)) throw refusal(status.INVALID_ARGUMENT, 'invalid workflow id');
-        const workflows = parts.workflows.activeOf(workerId).filter((workflow) => mayUse(caller, workflow));
+        const workflows: StoredWorkflow[] = [];
+        for (const workflow of parts.workflows.activeOf(workerId)) {
+          if (await mayUse(caller, workflow)) workflows.push(workflow);
+        }
         for (const context of contextsFor(workerId, workflows)) call.write(context);
         call.end();
       })
       .catch((thrown: unknown) => call.emit('error', toRefusal(thrown, parts.onDefect)));
   }
 
-  function getActions(
+  async function getActions(
     call: ServerUnaryCall<WorkflowActionsRequest, WorkflowActionList>,
     caller: Caller | undefined,
-  ): WorkflowActionList {
+  ): Promise<WorkflowActionList> {
     const { workflowId } = call.request;
     if (!workflowId) throw refusal(status.INVALID_ARGUMENT, 'invalid workflow id');
-    const workflow = parts.workflows.find(workflowId);
+    const workflow = await parts.workflows.find(workflowId);
     // The raw Kubernetes error of a real server, which carries no gRPC code.
     if (!workflow) {
       throw refusal(status.UNKNOWN, `workflows.tinkerbell.org ${JSON.stringify(workflowId)} not found`);
     }
-    requireUse(caller, workflow);
+    await requireUse(caller, workflow);
     return actionList(workflow);
   }
 
@@ -113,52 +116,63 @@ export function addWorkflowService(server: Server, parts: WorkflowServiceParts):
       attributes: call.request.agentAttributes,
       hostId: caller?.kind === 'node' ? caller.hostId : undefined,
       mayUse: (workflow) => mayUse(caller, workflow),
-      onCanceled: (listener) => call.on('cancelled', listener),
+      onCanceled: (listener) => {
+        if (call['cancelled']) listener();
+        else call.on('cancelled', listener);
+      },
     });
   }
 
-  function report(bytes: Buffer, caller: Caller | undefined): Buffer {
+  async function report(bytes: Buffer, caller: Caller | undefined): Promise<Buffer> {
     const spoken = parts.dialects.length === 1 ? parts.dialects[0] : undefined;
     const dialect = spoken ?? dialectOfReport(bytes) ?? 'tink-legacy';
     if (dialect === 'tink-legacy') {
       const message = decode(() => fromBinary(WorkflowActionStatusSchema, bytes));
-      judge(message.workflowId, caller, legacyFailures, (workflow) =>
+      await judge(message.workflowId, caller, legacyFailures, (workflow) =>
         judgeLegacyReport(message, workflow, parts.isStrict),
       );
       return Buffer.from(toBinary(EmptySchema, create(EmptySchema)));
     }
     const message = decode(() => fromBinary(ActionStatusRequestSchema, bytes));
-    judge(message.workflowId ?? '', caller, currentFailures, (workflow) =>
+    await judge(message.workflowId ?? '', caller, currentFailures, (workflow) =>
       judgeCurrentReport(message, workflow),
     );
     return Buffer.from(toBinary(ActionStatusResponseSchema, create(ActionStatusResponseSchema)));
   }
 
   /** A node's token opens its own workflows, a person's those of the machine it was made at; the operator's opens all. */
-  function mayUse(caller: Caller | undefined, { definition: { hostId } }: StoredWorkflow): boolean {
+  async function mayUse(
+    caller: Caller | undefined,
+    { definition: { hostId } }: StoredWorkflow,
+  ): Promise<boolean> {
     if (caller?.kind === 'node') return caller.hostId === hostId;
     return caller?.kind !== 'user' || parts.isLetInBy(hostId, caller.signIn);
   }
 
-  function requireUse(caller: Caller | undefined, workflow: StoredWorkflow): void {
-    if (!mayUse(caller, workflow)) {
+  async function requireUse(caller: Caller | undefined, workflow: StoredWorkflow): Promise<void> {
+    if (!(await mayUse(caller, workflow))) {
       throw refusal(status.PERMISSION_DENIED, 'this workflow belongs to another node');
     }
   }
 
-  /** Finds the workflow, decides, and writes the decision down; a store that fails is named in the dialect's words. */
-  function judge(
+  /**
+   * Finds the workflow, decides, and writes the decision down; decides again where the workflow has changed in between. A store that
+   * fails is named in the dialect's words.
+   */
+  async function judge(
     workflowId: string,
     caller: Caller | undefined,
     failures: StoreFailures,
     decide: (workflow: StoredWorkflow | undefined) => ReportVerdict,
-  ): void {
-    const workflow = attempt(() => parts.workflows.find(workflowId), failures.reading);
-    if (workflow) requireUse(caller, workflow);
-    const verdict = decide(workflow);
-    if (verdict.kind === 'refuse') throw refusal(verdict.code, verdict.details);
-    if (verdict.kind === 'apply') {
-      attempt(() => parts.workflows.report(workflowId, verdict.report), failures.writing);
+  ): Promise<void> {
+    let isDone = false;
+    while (!isDone) {
+      const workflow = await parts.workflows.find(workflowId).catch(rethrow(failures.reading));
+      if (workflow) await requireUse(caller, workflow);
+      const verdict = decide(workflow);
+      if (verdict.kind === 'refuse') throw refusal(verdict.code, verdict.details);
+      if (!workflow || verdict.kind === 'acknowledge') return;
+      isDone = await parts.workflows.report(workflow, verdict.report).catch(rethrow(failures.writing));
     }
   }
 
@@ -189,12 +203,10 @@ interface StoreFailures {
   writing: (thrown: unknown) => ServiceError;
 }
 
-function attempt<T>(work: () => T, toAnswer: (thrown: unknown) => ServiceError): T {
-  try {
-    return work();
-  } catch (thrown) {
+function rethrow(toAnswer: (thrown: unknown) => ServiceError): (thrown: unknown) => never {
+  return (thrown) => {
     throw toAnswer(thrown);
-  }
+  };
 }
 
 /** Bytes that are no message: the code grpc-go answers with. */

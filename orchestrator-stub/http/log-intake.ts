@@ -6,7 +6,7 @@ import { BODY_LIMIT_BYTES, parseJson, readBody } from '../../net/server/body.ts'
 import { sendJson } from '../../net/server/http-server.ts';
 import type { RawRoute } from '../../net/server/route.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import { toHostId } from '../../protocol/ids.ts';
+import { type HostId, toHostId } from '../../protocol/ids.ts';
 import type { Caller } from '../credentials/access.ts';
 import type { EventBus } from '../events/bus.ts';
 import { type Host, normalizeUuid } from '../nodes/host.ts';
@@ -58,16 +58,19 @@ export function logIntakeRoute({ hosts, logs, bus, caller, now }: LogIntakeParts
         throw new KindlingError('KND_API_BUSY', 'too many log lines without a token');
       }
       const records = readRecords(body, type);
-      const byHost = Map.groupBy(records, (record) => {
-        const host = hostOf(record, request.headers['hostguid']);
+      const byHost = new Map<HostId, { host: Host; own: OtlpRecord[] }>();
+      for (const record of records) {
+        const host = await hostOf(record, request.headers['hostguid']);
         if (caller) requireMayLog(who, host);
-        return host.id;
-      });
-      for (const [hostId, own] of byHost) {
-        const fresh = logs.append(
+        const entry = byHost.get(host.id) ?? { host, own: [] };
+        entry.own.push(record);
+        byHost.set(host.id, entry);
+      }
+      for (const [hostId, { host, own }] of byHost) {
+        const fresh = await logs.append(
           hostId,
           own.map((record, index) => toLine(record, index)),
-          KEPT_LOGS[hosts.byId(hostId)?.isRegistered ? 'registered' : 'unregistered'],
+          KEPT_LOGS[host.isRegistered ? 'registered' : 'unregistered'],
         );
         if (fresh.length > 0) bus.publish({ type: 'log', nodeId: hostId, lines: fresh });
       }
@@ -79,10 +82,10 @@ export function logIntakeRoute({ hosts, logs, bus, caller, now }: LogIntakeParts
     },
   };
 
-  function hostOf({ attributes }: OtlpRecord, header: string | string[] | undefined): Host {
+  async function hostOf({ attributes }: OtlpRecord, header: string | string[] | undefined): Promise<Host> {
     const hostId = toHostId(String(attributes['kindling.node'] ?? ''));
     const guid = String(attributes['hostGuid'] ?? header ?? '');
-    const host = hosts.byId(hostId) ?? hosts.byUuid(normalizeUuid(guid));
+    const host = (await hosts.byId(hostId)) ?? (await hosts.byUuid(normalizeUuid(guid)));
     if (!host) throw new KindlingError('KND_NODE_UNKNOWN', 'these lines name no node that is known here');
     return host;
   }

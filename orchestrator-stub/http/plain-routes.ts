@@ -19,8 +19,8 @@ export function plainRoutes(
       method: 'GET',
       path: '/healthz',
       access: 'anyone',
-      answer: ({ response }) => {
-        const failure = state.check();
+      answer: async ({ response }) => {
+        const failure = await state.check();
         if (failure) throw failure;
         sendJson(response, 200, { status: 'ok', version });
       },

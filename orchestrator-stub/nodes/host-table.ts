@@ -1,5 +1,5 @@
 import type { HostId } from '../../protocol/ids.ts';
-import type { Database } from '../store/database.ts';
+import type { Store } from '../store/store.ts';
 import type { Discovery } from './discovery.ts';
 import type { Host } from './host.ts';
 import type { Instance } from './instance.ts';
@@ -10,88 +10,92 @@ interface Row {
 
 /** Hosts with their inventory and instance. */
 export class HostTable {
-  readonly #database: Database;
+  readonly #store: Store;
 
-  constructor(database: Database) {
-    this.#database = database;
+  constructor(store: Store) {
+    this.#store = store;
   }
 
-  list(): Host[] {
+  async list(): Promise<Host[]> {
     return this.#hosts('SELECT document FROM hosts ORDER BY created_at, id');
   }
 
-  byId(id: HostId): Host | undefined {
-    return this.#hosts('SELECT document FROM hosts WHERE id = ?', id)[0];
+  async byId(id: HostId): Promise<Host | undefined> {
+    return (await this.#hosts('SELECT document FROM hosts WHERE id = ?', id))[0];
   }
 
-  byUuid(uuid: string): Host | undefined {
-    return this.#hosts('SELECT document FROM hosts WHERE uuid = ?', uuid)[0];
+  async byUuid(uuid: string): Promise<Host | undefined> {
+    return (await this.#hosts('SELECT document FROM hosts WHERE uuid = ?', uuid))[0];
   }
 
   /** Case does not matter: labels are typed by people. Registered hosts first. */
-  bySerial(serial: string): Host | undefined {
-    return this.#hosts(
-      'SELECT document FROM hosts WHERE serial = lower(?) ORDER BY is_registered DESC',
-      serial,
+  async bySerial(serial: string): Promise<Host | undefined> {
+    return (
+      await this.#hosts(
+        'SELECT document FROM hosts WHERE serial = lower(?) ORDER BY is_registered DESC',
+        serial,
+      )
     )[0];
   }
 
-  byMac(mac: string): Host | undefined {
-    return this.withMac(mac)[0];
+  async byMac(mac: string): Promise<Host | undefined> {
+    return (await this.withMac(mac))[0];
   }
 
   /** Registered hosts first. */
-  withMac(mac: string): Host[] {
+  async withMac(mac: string): Promise<Host[]> {
     return this.#hosts('SELECT document FROM hosts WHERE mac = ? ORDER BY is_registered DESC', mac);
   }
 
   /** The machine that a person let in with this sign-in. */
-  bySignIn(signIn: string): Host | undefined {
-    return this.#hosts('SELECT document FROM hosts WHERE sign_in = ?', signIn)[0];
+  async bySignIn(signIn: string): Promise<Host | undefined> {
+    return (await this.#hosts('SELECT document FROM hosts WHERE sign_in = ?', signIn))[0];
   }
 
   /** The one that was seen last, where several were given the same address one after the other. */
-  byReportedIp(ip: string): Host | undefined {
-    return this.#hosts(
-      "SELECT document FROM hosts WHERE json_extract(document, '$.reportedIp') = ? ORDER BY json_extract(document, '$.lastSeenAt') DESC LIMIT 1",
-      ip,
+  async byReportedIp(ip: string): Promise<Host | undefined> {
+    return (
+      await this.#hosts(
+        "SELECT document FROM hosts WHERE json_extract(document, '$.reportedIp') = ? ORDER BY json_extract(document, '$.lastSeenAt') DESC LIMIT 1",
+        ip,
+      )
     )[0];
   }
 
-  save(host: Host): void {
-    this.#database.run(
+  async save(host: Host): Promise<void> {
+    await this.#store.run(
       'INSERT INTO hosts (id, document) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET document = excluded.document',
       host.id,
       JSON.stringify(host),
     );
   }
 
-  delete(id: HostId): void {
-    this.#database.run('DELETE FROM hosts WHERE id = ?', id);
+  async delete(id: HostId): Promise<void> {
+    await this.#store.run('DELETE FROM hosts WHERE id = ?', id);
   }
 
   /** Machines nobody registered, those that were let in all the same included. */
-  countUnknown(): number {
-    const row = this.#database.get<{ count: number }>(
+  async countUnknown(): Promise<number> {
+    const row = await this.#store.get<{ count: number }>(
       'SELECT count(*) AS count FROM hosts WHERE is_unknown = 1',
     );
     return row?.count ?? 0;
   }
 
   /** Removes the machine nobody registered that was silent longest. False: there is none without a workflow. */
-  forgetOldestUnknown(): boolean {
+  async forgetOldestUnknown(): Promise<boolean> {
     return (
-      this.#database.run(
+      (await this.#store.run(
         `DELETE FROM hosts WHERE id = (SELECT id FROM hosts WHERE is_unknown = 1 AND is_registered = 0
          AND id NOT IN (SELECT host_id FROM workflows)
          ORDER BY coalesce(json_extract(document, '$.lastSeenAt'), created_at) LIMIT 1)`,
-      ) > 0
+      )) > 0
     );
   }
 
   /** Removes machines that only showed themselves, and not since then. One with a workflow has more than that. */
-  forgetUnseenSince(time: Date): void {
-    this.#database.run(
+  async forgetUnseenSince(time: Date): Promise<void> {
+    await this.#store.run(
       `DELETE FROM hosts WHERE is_unknown = 1 AND is_registered = 0
        AND coalesce(json_extract(document, '$.lastSeenAt'), created_at) < ?
        AND id NOT IN (SELECT host_id FROM workflows)`,
@@ -99,8 +103,8 @@ export class HostTable {
     );
   }
 
-  saveAttributes(hostId: HostId, attributes: unknown, at: Date): void {
-    this.#database.run(
+  async saveAttributes(hostId: HostId, attributes: unknown, at: Date): Promise<void> {
+    await this.#store.run(
       'INSERT INTO agent_attributes (host_id, document, reported_at) VALUES (?, ?, ?) ON CONFLICT (host_id) DO UPDATE SET document = excluded.document, reported_at = excluded.reported_at',
       hostId,
       JSON.stringify(attributes),
@@ -109,14 +113,14 @@ export class HostTable {
   }
 
   /** What the node's agent said about its machine in Tinkerbell's words. */
-  attributes(hostId: HostId): unknown {
-    const row = this.#database.get<Row>('SELECT document FROM agent_attributes WHERE host_id = ?', hostId);
+  async attributes(hostId: HostId): Promise<unknown> {
+    const row = await this.#store.get<Row>('SELECT document FROM agent_attributes WHERE host_id = ?', hostId);
     return row && (JSON.parse(row.document) as unknown);
   }
 
   /** What somebody at an address says the machine is: kept aside until the node is let in from there. */
-  saveClaim(hostId: HostId, discovery: Discovery, address: string, at: Date): void {
-    this.#database.run(
+  async saveClaim(hostId: HostId, discovery: Discovery, address: string, at: Date): Promise<void> {
+    await this.#store.run(
       'INSERT INTO claimed_inventories (host_id, document, address, reported_at) VALUES (?, ?, ?, ?) ON CONFLICT (host_id) DO UPDATE SET document = excluded.document, address = excluded.address, reported_at = excluded.reported_at',
       hostId,
       JSON.stringify(discovery),
@@ -125,73 +129,84 @@ export class HostTable {
     );
   }
 
-  claim(hostId: HostId): Discovery | undefined {
-    const row = this.#database.get<Row>('SELECT document FROM claimed_inventories WHERE host_id = ?', hostId);
+  async claim(hostId: HostId): Promise<Discovery | undefined> {
+    const row = await this.#store.get<Row>(
+      'SELECT document FROM claimed_inventories WHERE host_id = ?',
+      hostId,
+    );
     return row && (JSON.parse(row.document) as Discovery);
   }
 
   /** The node was let in from this address: what was claimed from there is its inventory. */
-  acceptClaim(hostId: HostId, address: string): void {
-    this.#database.run(
+  async acceptClaim(hostId: HostId, address: string): Promise<void> {
+    await this.#store.run(
       'INSERT OR REPLACE INTO inventories (host_id, document, reported_at) SELECT host_id, document, reported_at FROM claimed_inventories WHERE host_id = ? AND address = ?',
       hostId,
       address,
     );
   }
 
-  moveClaim(from: HostId, to: HostId): void {
-    this.#database.run('UPDATE OR REPLACE claimed_inventories SET host_id = ? WHERE host_id = ?', to, from);
+  async moveClaim(from: HostId, to: HostId): Promise<void> {
+    await this.#store.run(
+      'UPDATE OR REPLACE claimed_inventories SET host_id = ? WHERE host_id = ?',
+      to,
+      from,
+    );
   }
 
-  inventory(hostId: HostId): Discovery | undefined {
-    const row = this.#database.get<Row>('SELECT document FROM inventories WHERE host_id = ?', hostId);
+  async inventory(hostId: HostId): Promise<Discovery | undefined> {
+    const row = await this.#store.get<Row>('SELECT document FROM inventories WHERE host_id = ?', hostId);
     return row && (JSON.parse(row.document) as Discovery);
   }
 
   /** How the node reached us, for example «https://10.0.2.2:8443». */
-  saveOrigin(hostId: HostId, origin: string): void {
-    this.#database.run(
+  async saveOrigin(hostId: HostId, origin: string): Promise<void> {
+    await this.#store.run(
       'INSERT INTO origins (host_id, origin) VALUES (?, ?) ON CONFLICT (host_id) DO UPDATE SET origin = excluded.origin',
       hostId,
       origin,
     );
   }
 
-  origin(hostId: HostId): string | undefined {
-    return this.#database.get<{ origin: string }>('SELECT origin FROM origins WHERE host_id = ?', hostId)
-      ?.origin;
+  async origin(hostId: HostId): Promise<string | undefined> {
+    const row = await this.#store.get<{ origin: string }>(
+      'SELECT origin FROM origins WHERE host_id = ?',
+      hostId,
+    );
+    return row?.origin;
   }
 
-  instanceByFirstBootKey(key: string): Instance | undefined {
+  async instanceByFirstBootKey(key: string): Promise<Instance | undefined> {
     return this.#instance('SELECT document FROM instances WHERE first_boot_key = ?', key);
   }
 
-  instanceByEscrowKey(key: string): Instance | undefined {
+  async instanceByEscrowKey(key: string): Promise<Instance | undefined> {
     return this.#instance('SELECT document FROM instances WHERE escrow_key = ?', key);
   }
 
-  instanceByNeighborsKey(key: string): Instance | undefined {
+  async instanceByNeighborsKey(key: string): Promise<Instance | undefined> {
     return this.#instance('SELECT document FROM instances WHERE neighbors_key = ?', key);
   }
 
-  instance(hostId: HostId): Instance | undefined {
+  async instance(hostId: HostId): Promise<Instance | undefined> {
     return this.#instance('SELECT document FROM instances WHERE host_id = ?', hostId);
   }
 
-  saveInstance(instance: Instance): void {
-    this.#database.run(
+  async saveInstance(instance: Instance): Promise<void> {
+    await this.#store.run(
       'INSERT INTO instances (host_id, document) VALUES (?, ?) ON CONFLICT (host_id) DO UPDATE SET document = excluded.document',
       instance.hostId,
       JSON.stringify(instance),
     );
   }
 
-  #instance(sql: string, value: string): Instance | undefined {
-    const row = this.#database.get<Row>(sql, value);
+  async #instance(sql: string, value: string): Promise<Instance | undefined> {
+    const row = await this.#store.get<Row>(sql, value);
     return row && (JSON.parse(row.document) as Instance);
   }
 
-  #hosts(sql: string, ...values: string[]): Host[] {
-    return this.#database.all<Row>(sql, ...values).map((row) => JSON.parse(row.document) as Host);
+  async #hosts(sql: string, ...values: string[]): Promise<Host[]> {
+    const rows = await this.#store.all<Row>(sql, ...values);
+    return rows.map((row) => JSON.parse(row.document) as Host);
   }
 }

@@ -4,8 +4,8 @@ import { RateLimit } from '../../net/rate-limit.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { toHostId } from '../../protocol/ids.ts';
 import type { EventBus, NodeChange } from '../events/bus.ts';
-import type { Database } from '../store/database.ts';
 import { resourceId } from '../store/identifiers.ts';
+import type { Store } from '../store/store.ts';
 import type { Discovery } from './discovery.ts';
 import { type Host, normalizeUuid, swapUuidFields } from './host.ts';
 import type { HostTable } from './host-table.ts';
@@ -15,7 +15,7 @@ import { statusLine } from './status-line.ts';
 import { makeRoomForUnknown } from './unknown-machines.ts';
 
 export interface NodesOptions {
-  database: Database;
+  store: Store;
   hosts: HostTable;
   bus: EventBus;
   projectId: string;
@@ -40,7 +40,7 @@ export class Nodes {
     this.#options = options;
   }
 
-  list(): Host[] {
+  list(): Promise<Host[]> {
     return this.#options.hosts.list();
   }
 
@@ -48,16 +48,16 @@ export class Nodes {
    * By id, name, UUID, serial or MAC. What an operator registered comes before what a machine says of itself: a stranger that calls
    * itself like a node is not found in its place.
    */
-  find(key: string): Host {
+  async find(key: string): Promise<Host> {
     const { hosts } = this.#options;
-    const byId = hosts.byId(toHostId(key));
+    const byId = await hosts.byId(toHostId(key));
     if (byId) return byId;
     const facts = [
-      hosts.byUuid(normalizeUuid(key)),
-      hosts.bySerial(key),
-      hosts.byMac(normalizeMac(key)),
+      await hosts.byUuid(normalizeUuid(key)),
+      await hosts.bySerial(key),
+      await hosts.byMac(normalizeMac(key)),
     ].filter((host) => host !== undefined);
-    const named = hosts.list().filter(({ name }) => name === key);
+    const named = (await hosts.list()).filter(({ name }) => name === key);
     const all = [...named, ...facts];
     const registered = [
       ...new Map(all.filter((host) => host.isRegistered).map((host) => [host.id, host])).values(),
@@ -77,23 +77,23 @@ export class Nodes {
    * A machine has shown itself, without proof. A registered node keeps its record: what was said is kept aside as a claim. Anybody else
    * gets a record of a stranger, which lets nobody in.
    */
-  discover(discovery: Discovery, address: string): Host {
-    const { hosts, now, projectId, database, maxUnknown, isStrict } = this.#options;
+  async discover(discovery: Discovery, address: string): Promise<Host> {
+    const { hosts, now, projectId, store, maxUnknown, isStrict } = this.#options;
     const { identity } = discovery;
     const serial = identity.serial && isSerial(identity.serial, isStrict) ? identity.serial : undefined;
-    return database.transaction(() => {
-      const known = this.#match(identity.uuid, serial, identity.bootMac ?? identity.macs[0]);
+    return store.transaction(async () => {
+      const known = await this.#match(identity.uuid, serial, identity.bootMac ?? identity.macs[0]);
       if (known?.isRegistered) {
         // Told once, with the record as it is: a stranger that repeats itself makes no further noise.
-        if (!hosts.claim(known.id)) this.tell(known, 'discovered');
-        hosts.saveClaim(known.id, discovery, address, now());
+        if (!(await hosts.claim(known.id))) await this.tell(known, 'discovered');
+        await hosts.saveClaim(known.id, discovery, address, now());
         return known;
       }
       if (!known) {
         if (!this.#newcomers.allows(addressNeighborhood(address))) {
           throw new KindlingError('KND_API_BUSY', 'too many new machines show themselves from this network');
         }
-        makeRoomForUnknown(hosts, maxUnknown(), now());
+        await makeRoomForUnknown(hosts, maxUnknown(), now());
       }
       const host = known ?? {
         ...newHost(resourceId('host'), projectId, now()),
@@ -102,81 +102,82 @@ export class Nodes {
         mac: normalizeMac(identity.bootMac ?? identity.macs[0] ?? '') || null,
       };
       const seen = { ...host, reportedSerial: serial ?? null, lastSeenAt: now().toISOString() };
-      hosts.save(seen);
-      hosts.saveClaim(seen.id, withinBytes(discovery), address, now());
-      this.tell(seen, known?.lastSeenAt ? 'changed' : 'discovered');
+      await hosts.save(seen);
+      await hosts.saveClaim(seen.id, withinBytes(discovery), address, now());
+      await this.tell(seen, known?.lastSeenAt ? 'changed' : 'discovered');
       return seen;
     });
   }
 
-  register(registration: Registration): Host {
-    const { hosts, now, projectId, database } = this.#options;
+  async register(registration: Registration): Promise<Host> {
+    const { hosts, now, projectId, store } = this.#options;
     this.#checkSerial(registration.serial);
-    return database.transaction(() => {
-      for (const other of this.#holders(registration)) {
+    return store.transaction(async () => {
+      for (const other of await this.#holders(registration)) {
         if (other.isRegistered) throw conflict(other);
       }
-      if (registration.isUninvited) makeRoomForUnknown(hosts, this.#options.maxUnknown(), now());
-      const candidate = this.#holders(registration)[0] ?? newHost(resourceId('host'), projectId, now());
+      if (registration.isUninvited) await makeRoomForUnknown(hosts, this.#options.maxUnknown(), now());
+      const candidate =
+        (await this.#holders(registration))[0] ?? newHost(resourceId('host'), projectId, now());
       const host = registerHost(candidate, registration, now());
-      hosts.save(host);
-      this.tell(host, 'registered');
+      await hosts.save(host);
+      await this.tell(host, 'registered');
       return host;
     });
   }
 
-  correct(key: string, change: Parameters<typeof correctHost>[1]): Host {
-    const { hosts, now, database } = this.#options;
+  async correct(key: string, change: Parameters<typeof correctHost>[1]): Promise<Host> {
+    const { hosts, now, store } = this.#options;
     this.#checkSerial(change.serial);
-    return database.transaction(() => {
-      const host = correctHost(this.find(key), change, now());
-      const others = this.#holders({
+    return store.transaction(async () => {
+      const host = correctHost(await this.find(key), change, now());
+      const holders = await this.#holders({
         uuid: host.uuid ?? undefined,
         serial: host.serial ?? undefined,
         mac: host.mac ?? undefined,
-      }).filter(({ id }) => id !== host.id);
-      for (const other of others) {
+      });
+      for (const other of holders.filter(({ id }) => id !== host.id)) {
         if (other.isRegistered) throw conflict(other);
         // The machine that was discovered under these details is this one after all.
-        hosts.moveClaim(other.id, host.id);
-        hosts.delete(other.id);
-        hosts.save(host);
-        this.tell(other, 'deleted');
+        await hosts.moveClaim(other.id, host.id);
+        await hosts.delete(other.id);
+        await hosts.save(host);
+        await this.tell(other, 'deleted');
       }
-      hosts.save(host);
-      this.tell(host, 'changed');
+      await hosts.save(host);
+      await this.tell(host, 'changed');
       return host;
     });
   }
 
-  onboard(key: string): Host {
+  onboard(key: string): Promise<Host> {
     return this.change(key, allowOnboarding);
   }
 
   /** Forgets the record. What the node still holds is taken from it before (provisioning/revocation.ts). */
-  remove(host: Host): void {
-    this.#options.database.transaction(() => {
-      this.#options.hosts.delete(host.id);
-      this.tell({ ...host, desiredState: 'DELETED' }, 'deleted');
+  async remove(host: Host): Promise<void> {
+    await this.#options.store.transaction(async () => {
+      await this.#options.hosts.delete(host.id);
+      await this.tell({ ...host, desiredState: 'DELETED' }, 'deleted');
     });
   }
 
   /** Changes one host in a transaction and tells the watchers. */
-  change(key: string, decide: (host: Host) => Host, what: NodeChange = 'changed'): Host {
-    return this.#options.database.transaction(() => {
-      const before = this.find(key);
+  async change(key: string, decide: (host: Host) => Host, what: NodeChange = 'changed'): Promise<Host> {
+    return this.#options.store.transaction(async () => {
+      const before = await this.find(key);
       const after = decide(before);
       if (after !== before) {
-        this.#options.hosts.save(after);
-        this.tell(after, what);
+        await this.#options.hosts.save(after);
+        await this.tell(after, what);
       }
       return after;
     });
   }
 
   /** The watchers hear of it after COMMIT (events/bus.ts). */
-  tell(host: Host, change: NodeChange): void {
-    const instance = this.#options.hosts.instance(host.id);
+  async tell(host: Host, change: NodeChange): Promise<void> {
+    const instance = await this.#options.hosts.instance(host.id);
     this.#options.bus.publish({ type: 'node', nodeId: host.id, change, status: statusLine(host, instance) });
   }
 
@@ -189,24 +190,28 @@ export class Nodes {
     );
   }
 
-  #match(uuid: string | undefined, serial: string | undefined, mac: string | undefined): Host | undefined {
+  async #match(
+    uuid: string | undefined,
+    serial: string | undefined,
+    mac: string | undefined,
+  ): Promise<Host | undefined> {
     const { hosts } = this.#options;
     const wanted = uuid ? normalizeUuid(uuid) : undefined;
     return (
-      (wanted && (hosts.byUuid(wanted) ?? hosts.byUuid(swapUuidFields(wanted)))) ||
-      (serial && serial !== NO_SERIAL && hosts.bySerial(serial)) ||
-      (mac && hosts.byMac(normalizeMac(mac))) ||
+      (wanted && ((await hosts.byUuid(wanted)) ?? (await hosts.byUuid(swapUuidFields(wanted))))) ||
+      (serial && serial !== NO_SERIAL && (await hosts.bySerial(serial))) ||
+      (mac && (await hosts.byMac(normalizeMac(mac)))) ||
       undefined
     );
   }
 
   /** Everyone who already holds one of these details, best evidence first. */
-  #holders({ uuid, serial, mac }: Pick<Registration, 'uuid' | 'serial' | 'mac'>): Host[] {
+  async #holders({ uuid, serial, mac }: Pick<Registration, 'uuid' | 'serial' | 'mac'>): Promise<Host[]> {
     const { hosts } = this.#options;
     return [
-      uuid ? hosts.byUuid(normalizeUuid(uuid)) : undefined,
-      serial && serial !== NO_SERIAL ? hosts.bySerial(serial) : undefined,
-      mac ? hosts.byMac(normalizeMac(mac)) : undefined,
+      uuid ? await hosts.byUuid(normalizeUuid(uuid)) : undefined,
+      serial && serial !== NO_SERIAL ? await hosts.bySerial(serial) : undefined,
+      mac ? await hosts.byMac(normalizeMac(mac)) : undefined,
     ].filter((host) => host !== undefined);
   }
 }

@@ -23,8 +23,8 @@ export interface OnboardingPolicy {
   isStrict: boolean;
   /** Whether the host's wanted system is on its disk. */
   isProvisioned: (host: Host) => boolean;
-  /** Whether an operator registered this MAC for another host. */
-  isMacOfAnother: (host: Host, mac: string) => boolean;
+  /** Whether an operator registered the MAC of the knock for another host. */
+  isMacOfAnother: (host: Host) => boolean;
 }
 
 /** What to answer, what to write down, and whether the conversation goes on. */
@@ -42,7 +42,7 @@ export interface OnboardingDecision {
 /** EMF's onboarding algorithm (docs/background/emf.md#onboarding-stream) as a pure function. */
 export function decideOnboarding(
   knock: Knock,
-  find: (serial: string) => Candidates,
+  candidates: Candidates,
   policy: OnboardingPolicy,
   now: Date,
 ): OnboardingDecision {
@@ -51,7 +51,7 @@ export function decideOnboarding(
     return refuse(RPC_CODE.INVALID_ARGUMENT, fault.message);
   }
   const serial = isSerial(knock.serial, policy.isStrict) ? knock.serial : NO_SERIAL;
-  const match = matchHost(serial, find(serial));
+  const match = matchHost(serial, candidates);
   switch (match.kind) {
     case 'contradiction':
       return refuse(RPC_CODE.INTERNAL, 'Internal server error');
@@ -80,7 +80,7 @@ export function decideOnboarding(
     }
     case 'accepted':
       // Workflows are handed out by MAC: with another node's MAC this one would stand between that node and its work.
-      if (policy.isMacOfAnother(match.host, knock.mac)) {
+      if (policy.isMacOfAnother(match.host)) {
         return { ...refuse(RPC_CODE.NOT_FOUND, 'Device not found'), isStreamKept: true };
       }
       return decideByState(recordKnock(match.host, knock, serial, now), policy, now);

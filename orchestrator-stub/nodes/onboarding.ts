@@ -5,9 +5,9 @@ import { nodeKeyCode, sealSecret } from '../../protocol/sealed-secret.ts';
 import type { Credentials, NodeClient } from '../credentials/credentials.ts';
 import type { SignIns } from '../credentials/sign-ins.ts';
 import type { SiteSettings } from '../settings/site-settings.ts';
-import type { Database } from '../store/database.ts';
 import { resourceId } from '../store/identifiers.ts';
 import { isStateFailure } from '../store/state-failure.ts';
+import type { Store } from '../store/store.ts';
 import { type Host, normalizeUuid, status, swapUuidFields } from './host.ts';
 import type { HostTable } from './host-table.ts';
 import { awaitsFirstBoot, type Instance } from './instance.ts';
@@ -25,7 +25,7 @@ import { isSerial, NO_SERIAL } from './serial.ts';
 import { makeRoomForUnknown } from './unknown-machines.ts';
 
 export interface OnboardingOptions {
-  database: Database;
+  store: Store;
   hosts: HostTable;
   nodes: Nodes;
   credentials: Credentials;
@@ -47,6 +47,12 @@ export interface KnockAnswer extends OnboardingDecision {
   sealedSecret?: Buffer;
 }
 
+/** Whose token asks for a node to be created; neither where the operator does, or nobody is asked for a token. */
+export interface NodeCreator {
+  hostId?: HostId | undefined;
+  signIn?: string | undefined;
+}
+
 /** A node whose token was used within this time is there. A reboot takes longer, so it is not taken for a second machine. */
 const SILENCE_MS = 30_000;
 
@@ -59,26 +65,26 @@ export class Onboarding {
   }
 
   /** One request of the non-interactive stream. `origin` is how the node reached us: it is told to the installed system. */
-  knock(knock: Knock, origin: string, address: string): KnockAnswer {
-    const { database, hosts, nodes, credentials, now, settings } = this.#options;
-    return database.transaction(() => {
-      if (settings().acceptUnregistered) this.#admitStranger(knock);
-      const decision = this.#checkKey(this.#decide(knock), knock, address);
+  async knock(knock: Knock, origin: string, address: string): Promise<KnockAnswer> {
+    const { store, hosts, nodes, credentials, now, settings } = this.#options;
+    return store.transaction(async () => {
+      if (settings().acceptUnregistered) await this.#admitStranger(knock);
+      const decision = await this.#checkKey(await this.#decide(knock), knock, address);
       if (decision.save) {
-        hosts.save(decision.save);
-        if (decision.code === RPC_CODE.OK) hosts.saveOrigin(decision.save.id, origin);
-        if (decision.state === 'ONBOARDED') hosts.acceptClaim(decision.save.id, address);
-        nodes.tell(decision.save, decision.state === 'ONBOARDED' ? 'onboarded' : 'changed');
+        await hosts.save(decision.save);
+        if (decision.code === RPC_CODE.OK) await hosts.saveOrigin(decision.save.id, origin);
+        if (decision.state === 'ONBOARDED') await hosts.acceptClaim(decision.save.id, address);
+        await nodes.tell(decision.save, decision.state === 'ONBOARDED' ? 'onboarded' : 'changed');
       }
       if (decision.state !== 'ONBOARDED' || !decision.host) return decision;
-      const client = credentials.issue(decision.host, now());
+      const client = await credentials.issue(decision.host, now());
       const sealedSecret = !this.#options.isStrict && knock.key && sealSecret(client.secret, knock.key);
       return { ...decision, client, ...(sealedSecret ? { sealedSecret } : {}) };
     });
   }
 
   /** A node is let in with the first key it shows; another one is another machine, unless that one is silent. */
-  #checkKey(decision: OnboardingDecision, knock: Knock, address: string): OnboardingDecision {
+  async #checkKey(decision: OnboardingDecision, knock: Knock, address: string): Promise<OnboardingDecision> {
     const { hosts, credentials, now, settings, isStrict } = this.#options;
     const { host } = decision;
     if (isStrict || decision.state !== 'ONBOARDED' || !host) return decision;
@@ -86,7 +92,7 @@ export class Onboarding {
     const isHeard = credentials.wasUsedSince(host.id, new Date(now().getTime() - SILENCE_MS));
     const { oneKeyPerNode: isOneKeyOnly } = settings();
     const verdict = judgeNodeKey({ pinned: host.nodeKey, shown, isHeard, isOneKeyOnly });
-    const known = hosts.byId(host.id) ?? host;
+    const known = (await hosts.byId(host.id)) ?? host;
     if (verdict === 'refused') {
       const text = `A second machine asks for the credentials of this node (${address}, key ${shown ?? 'none'})`;
       this.#alarm(known, text);
@@ -116,41 +122,38 @@ export class Onboarding {
   }
 
   /** Whether a person let this host in with this sign-in, or with an earlier one that it continues. */
-  isLetInBy(hostId: HostId, signIn: string): boolean {
-    const earlier = this.#options.hosts.byId(hostId)?.signIn;
+  async isLetInBy(hostId: HostId, signIn: string): Promise<boolean> {
+    const earlier = (await this.#options.hosts.byId(hostId))?.signIn;
     return earlier !== undefined && this.#options.signIns.continues(signIn, earlier);
-  }
-
-  /** Whether a host has this UUID. */
-  isNode(hostId: HostId, uuid: string): boolean {
-    return this.#options.hosts.byUuid(normalizeUuid(uuid))?.id === hostId;
   }
 
   /**
    * The interactive call (docs/background/emf.md#interactive-onboarding). Returns the host, and whether it was
    * unknown before.
    */
-  createNode(knock: Knock, origin: string, signIn?: string): { host: Host; isNew: boolean } {
-    const { database, hosts, nodes, now, projectId, settings } = this.#options;
+  async createNode(knock: Knock, origin: string, by: NodeCreator): Promise<{ host: Host; isNew: boolean }> {
+    const { store, hosts, nodes, now, projectId, settings } = this.#options;
     const serial = this.#serialOf(knock);
-    const result = database.transaction(() => {
-      const existing = hosts.byUuid(normalizeUuid(knock.uuid));
+    const { signIn } = by;
+    const result = await store.transaction(async () => {
+      const existing = await hosts.byUuid(normalizeUuid(knock.uuid));
+      // A node's token speaks for that node. EMF lets it create any; there is no use for that, and one stolen token would do for all.
+      if (by.hostId !== undefined && by.hostId !== existing?.id) {
+        throw new KindlingError('KND_API_FORBIDDEN', 'a node’s token is for that node only');
+      }
       // What an operator took away nobody else gives back.
       if (existing?.desiredState === 'UNTRUSTED' || existing?.desiredState === 'DELETED') {
         throw new KindlingError('KND_API_FORBIDDEN', `${existing.name} is no longer trusted`);
       }
       const isNew = !existing?.isRegistered;
-      if (signIn) this.#requireFreeSignIn(signIn, existing);
+      if (signIn) await this.#requireFreeSignIn(signIn, existing);
       const isSame = existing && !isNew && existing.serial === serial && existing.reportedMac === knock.mac;
       if (isSame && (!signIn || existing.signIn === signIn)) return { host: existing, isNew };
-      if (
-        hosts
-          .withMac(normalizeMac(knock.mac))
-          .some(({ id, isMacRegistered }) => isMacRegistered && id !== existing?.id)
-      ) {
+      const holders = await hosts.withMac(normalizeMac(knock.mac));
+      if (holders.some(({ id, isMacRegistered }) => isMacRegistered && id !== existing?.id)) {
         throw new KindlingError('KND_API_FORBIDDEN', `${knock.mac} is the MAC of another node`);
       }
-      if (!existing) makeRoomForUnknown(hosts, settings().maxUnknownMachines, now());
+      if (!existing) await makeRoomForUnknown(hosts, settings().maxUnknownMachines, now());
       const host: Host = {
         ...(existing ?? newHost(resourceId('host'), projectId, now())),
         isRegistered: true,
@@ -167,9 +170,9 @@ export class Onboarding {
         onboardingStatus: status('Onboarded', 'IDLE', now()),
         lastSeenAt: now().toISOString(),
       };
-      hosts.save(host);
-      hosts.saveOrigin(host.id, origin);
-      nodes.tell(host, 'onboarded');
+      await hosts.save(host);
+      await hosts.saveOrigin(host.id, origin);
+      await nodes.tell(host, 'onboarded');
       return { host, isNew };
     });
     this.#options.advance(result.host.id);
@@ -181,28 +184,28 @@ export class Onboarding {
   }
 
   /** One sign-in lets in the machine it was made at, and no system that is in use is handed to who stands at a console. */
-  #requireFreeSignIn(signIn: string, existing: Host | undefined): void {
+  async #requireFreeSignIn(signIn: string, existing: Host | undefined): Promise<void> {
     const { hosts } = this.#options;
-    const other = hosts.bySignIn(signIn);
+    const other = await hosts.bySignIn(signIn);
     if (other && other.id !== existing?.id) {
       throw new KindlingError('KND_API_FORBIDDEN', `this sign-in has let in ${other.name} already`);
     }
-    if (existing?.isRegistered && existing.signIn !== signIn && isInUse(hosts.instance(existing.id))) {
+    if (existing?.isRegistered && existing.signIn !== signIn && isInUse(await hosts.instance(existing.id))) {
       throw new KindlingError('KND_API_FORBIDDEN', `${existing.name} is in use`);
     }
   }
 
-  #decide(knock: Knock): OnboardingDecision {
-    const { hosts, isStrict, now, onFailure } = this.#options;
+  async #decide(knock: Knock): Promise<OnboardingDecision> {
+    const { isStrict, now, onFailure } = this.#options;
     try {
+      const { candidates, inUse, macHolders } = await this.#factsOf(knock);
       return decideOnboarding(
         knock,
-        (serial) => this.#candidates(knock, serial),
+        candidates,
         {
           isStrict,
-          isProvisioned: ({ id }) => isInUse(hosts.instance(id)),
-          isMacOfAnother: ({ id }, mac) =>
-            hosts.withMac(normalizeMac(mac)).some((other) => other.id !== id && other.isMacRegistered),
+          isProvisioned: ({ id }) => inUse.has(id),
+          isMacOfAnother: ({ id }) => macHolders.some((other) => other.id !== id && other.isMacRegistered),
         },
         now(),
       );
@@ -220,30 +223,50 @@ export class Onboarding {
     }
   }
 
+  /** What the decision needs to know; nothing is looked up for a knock that is refused whatever is known. */
+  async #factsOf(knock: Knock): Promise<{ candidates: Candidates; inUse: Set<HostId>; macHolders: Host[] }> {
+    const { hosts } = this.#options;
+    const inUse = new Set<HostId>();
+    const fault = findFault(knock, 'OnboardNodeStreamRequest');
+    if (fault && fault.field !== 'Serialnum') {
+      return {
+        candidates: { byUuid: undefined, bySerial: undefined, byMac: undefined },
+        inUse,
+        macHolders: [],
+      };
+    }
+    const candidates = await this.#candidates(knock, this.#serialOf(knock));
+    const macHolders = await hosts.withMac(normalizeMac(knock.mac));
+    for (const id of new Set(Object.values(candidates).map((host: Host | undefined) => host?.id))) {
+      if (id !== undefined && isInUse(await hosts.instance(id))) inUse.add(id);
+    }
+    return { candidates, inUse, macHolders };
+  }
+
   /** Registered hosts only: a machine that merely showed itself is «not found», so that a person may log it in. */
-  #candidates(knock: Knock, serial: string): Candidates {
+  async #candidates(knock: Knock, serial: string): Promise<Candidates> {
     const { hosts } = this.#options;
     const registered = (host: Host | undefined) => (host?.isRegistered ? host : undefined);
     const uuid = normalizeUuid(knock.uuid);
     return {
-      byUuid: registered(hosts.byUuid(uuid)) ?? registered(hosts.byUuid(swapUuidFields(uuid))),
-      bySerial: serial === NO_SERIAL ? undefined : registered(hosts.bySerial(serial)),
-      byMac: registered(hosts.byMac(normalizeMac(knock.mac))),
+      byUuid: registered(await hosts.byUuid(uuid)) ?? registered(await hosts.byUuid(swapUuidFields(uuid))),
+      bySerial: serial === NO_SERIAL ? undefined : registered(await hosts.bySerial(serial)),
+      byMac: registered(await hosts.byMac(normalizeMac(knock.mac))),
     };
   }
 
   /** A site may let in whoever boots on its network, with the default profile. */
-  #admitStranger(knock: Knock): void {
+  async #admitStranger(knock: Knock): Promise<void> {
     const { nodes, hosts, settings } = this.#options;
     const fault = findFault(knock, 'OnboardNodeStreamRequest');
     if (fault && fault.field !== 'Serialnum') return;
     const serial = this.#serialOf(knock);
-    const { byUuid, bySerial, byMac } = this.#candidates(knock, serial);
+    const { byUuid, bySerial, byMac } = await this.#candidates(knock, serial);
     if (byUuid || bySerial || byMac) return;
     const profile = settings().defaultProfile;
-    const known = hosts.byUuid(normalizeUuid(knock.uuid));
+    const known = await hosts.byUuid(normalizeUuid(knock.uuid));
     try {
-      nodes.register({
+      await nodes.register({
         name: known?.name,
         uuid: knock.uuid,
         ...(serial === NO_SERIAL ? {} : { serial }),

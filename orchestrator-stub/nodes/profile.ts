@@ -73,8 +73,11 @@ export const ProfileSchema = z
   .meta({ id: 'Profile' });
 
 /** Whatever cannot work is said now, not when the first node shows up. */
-export function checkProfile(profile: Profile, template: (name: string) => unknown): void {
-  template(templateOf(profile));
+export async function checkProfile(
+  profile: Profile,
+  template: (name: string) => Promise<unknown>,
+): Promise<void> {
+  await template(templateOf(profile));
   if (profile.osType === 'MUTABLE' && !/^(https?|oci):$/.test(URL.parse(profile.imageUrl)?.protocol ?? '')) {
     throw new KindlingError(
       'KND_PROFILE_INVALID',

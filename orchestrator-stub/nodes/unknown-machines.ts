@@ -8,12 +8,12 @@ const FORGOTTEN_AFTER_MS = 30 * 24 * 3600 * 1000;
  * Makes sure that one more machine nobody registered may be remembered. Anyone on the network can make up machines: without a
  * bound they would fill the disk. Throws KND_NODE_LIMIT; machines that are registered or already known are not concerned.
  */
-export function makeRoomForUnknown(hosts: HostTable, limit: number, now: Date): void {
-  if (hosts.countUnknown() < limit) return;
-  hosts.forgetUnseenSince(new Date(now.getTime() - FORGOTTEN_AFTER_MS));
-  if (hosts.countUnknown() < limit) return;
+export async function makeRoomForUnknown(hosts: HostTable, limit: number, now: Date): Promise<void> {
+  if ((await hosts.countUnknown()) < limit) return;
+  await hosts.forgetUnseenSince(new Date(now.getTime() - FORGOTTEN_AFTER_MS));
+  if ((await hosts.countUnknown()) < limit) return;
   // Strangers push out strangers, the one that was silent longest first: whoever makes machines up shuts nobody out.
-  if (limit > 0 && hosts.forgetOldestUnknown()) return;
+  if (limit > 0 && (await hosts.forgetOldestUnknown())) return;
   throw new KindlingError(
     'KND_NODE_LIMIT',
     `the site remembers ${limit} machines nobody registered, and this would be one more`,

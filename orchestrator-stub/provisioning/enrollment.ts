@@ -11,19 +11,19 @@ import { MAC_PATTERN, newHost } from '../nodes/registration.ts';
 import { makeRoomForUnknown } from '../nodes/unknown-machines.ts';
 import { matchRule } from '../settings/enrollment-rules.ts';
 import type { SiteSettings } from '../settings/site-settings.ts';
-import type { Database } from '../store/database.ts';
 import { resourceId } from '../store/identifiers.ts';
+import type { Store } from '../store/store.ts';
 import type { Template } from '../workflow/built-in.ts';
 import { defineWorkflow } from '../workflow/definition.ts';
 import type { Workflows } from '../workflow/workflows.ts';
 import { knownHardware, nodeHardware } from './node-hardware.ts';
 
 export interface EnrollmentOptions {
-  database: Database;
+  store: Store;
   hosts: HostTable;
   nodes: Nodes;
   workflows: Workflows;
-  template: (name: string) => Template;
+  template: (name: string) => Promise<Template>;
   settings: () => SiteSettings;
   projectId: string;
   now: () => Date;
@@ -58,7 +58,7 @@ export class Enrollment {
   }
 
   /** Keeps what the agent says about its machine, if the machine is known here. */
-  notice({ agentId, hostId, attributes }: AskingAgent): void {
+  async notice({ agentId, hostId, attributes }: AskingAgent): Promise<void> {
     if (!attributes) return;
     const document = toJson(AgentAttributesSchema, attributes);
     const text = JSON.stringify(document);
@@ -66,56 +66,69 @@ export class Enrollment {
     const digest = createHash('sha1').update(text).digest('base64');
     const key = hostId ?? agentId;
     if (this.#known.get(key) === digest) return;
-    const host = this.#hostOf(agentId, hostId);
-    if (!host) return;
-    this.#options.hosts.saveAttributes(host.id, document, this.#options.now());
-    this.#known.set(key, digest);
+    const { store, hosts, now } = this.#options;
+    await store.transaction(async () => {
+      const host = await this.#hostOf(agentId, hostId);
+      if (!host) return;
+      await hosts.saveAttributes(host.id, document, now());
+      store.afterCommit(() => this.#known.set(key, digest));
+    });
   }
 
   /** Gives an agent that has no workflow one by the site's rules. Undefined: it has one now. */
-  enroll({ agentId, hostId, attributes }: AskingAgent): NotEnrolled | undefined {
-    const { database, nodes, hosts, workflows, settings, now, projectId } = this.#options;
-    const { autoEnrollment, enrollmentRules, maxUnknownMachines } = settings();
+  async enroll(agent: AskingAgent): Promise<NotEnrolled | undefined> {
+    const { store, settings } = this.#options;
+    const { autoEnrollment, enrollmentRules } = settings();
     if (!autoEnrollment) return 'off';
-    const known = this.#hostOf(agentId, hostId);
-    if (known?.mayEnroll === false) return 'disabled-for-host';
+    const { agentId, hostId, attributes } = agent;
     const document: JsonValue = attributes ? toJson(AgentAttributesSchema, attributes) : {};
+    // Agents ask again and again: those that get nothing cost no transaction.
+    if ((await this.#hostOf(agentId, hostId))?.mayEnroll === false) return 'disabled-for-host';
     if (JSON.stringify(document).length > MAX_ATTRIBUTES) throw tooLarge(agentId);
     const rule = matchRule(enrollmentRules, document);
     if (!rule) return 'no-rule';
+    return store.transaction(() => this.#enroll(agent, document, rule.template));
+  }
+
+  async #enroll(
+    { agentId, hostId }: AskingAgent,
+    document: JsonValue,
+    template: string,
+  ): Promise<NotEnrolled | undefined> {
+    const { nodes, hosts, workflows, settings, now, projectId } = this.#options;
+    const known = await this.#hostOf(agentId, hostId);
+    if (known?.mayEnroll === false) return 'disabled-for-host';
     const id = `enrollment-${agentId.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`.slice(0, ID_CHARACTERS);
-    if (workflows.find(id)) return 'has-workflow';
-    database.transaction(() => {
-      if (!known) makeRoomForUnknown(hosts, maxUnknownMachines, now());
-      const host: Host = known ?? {
-        ...newHost(resourceId('host'), projectId, now()),
-        name: agentId,
-        mac: MAC_PATTERN.test(agentId) ? normalizeMac(agentId) : null,
-        reportedMac: agentId,
-      };
-      hosts.save(host);
-      hosts.saveAttributes(host.id, document, now());
-      if (!known) nodes.tell(host, 'discovered');
-      workflows.add(
-        defineWorkflow({
-          id,
-          hostId: host.id,
-          generation: 0,
-          template: this.#options.template(rule.template),
-          data: {
-            device_1: agentId,
-            DeviceInfoHwMacID: agentId,
-            worker_id: agentId,
-            ...nodeHardware(host, knownHardware(hosts, host)),
-          },
-          now: now(),
-        }),
-      );
-    });
+    if (await workflows.find(id)) return 'has-workflow';
+    if (!known) await makeRoomForUnknown(hosts, settings().maxUnknownMachines, now());
+    const host: Host = known ?? {
+      ...newHost(resourceId('host'), projectId, now()),
+      name: agentId,
+      mac: MAC_PATTERN.test(agentId) ? normalizeMac(agentId) : null,
+      reportedMac: agentId,
+    };
+    await hosts.save(host);
+    await hosts.saveAttributes(host.id, document, now());
+    if (!known) await nodes.tell(host, 'discovered');
+    await workflows.add(
+      defineWorkflow({
+        id,
+        hostId: host.id,
+        generation: 0,
+        template: await this.#options.template(template),
+        data: {
+          device_1: agentId,
+          DeviceInfoHwMacID: agentId,
+          worker_id: agentId,
+          ...nodeHardware(host, await knownHardware(hosts, host)),
+        },
+        now: now(),
+      }),
+    );
     return undefined;
   }
 
-  #hostOf(agentId: string, hostId: HostId | undefined): Host | undefined {
+  async #hostOf(agentId: string, hostId: HostId | undefined): Promise<Host | undefined> {
     const { hosts } = this.#options;
     return hostId === undefined ? hosts.byMac(normalizeMac(agentId)) : hosts.byId(hostId);
   }

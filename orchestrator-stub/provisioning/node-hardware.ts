@@ -21,8 +21,8 @@ export function nodeHardware(host: Host, known: KnownHardware): { [key: string]:
   return hardwareData(object);
 }
 
-export function knownHardware(hosts: HostTable, host: Host): KnownHardware {
-  return { inventory: hosts.inventory(host.id), attributes: hosts.attributes(host.id) };
+export async function knownHardware(hosts: HostTable, host: Host): Promise<KnownHardware> {
+  return { inventory: await hosts.inventory(host.id), attributes: await hosts.attributes(host.id) };
 }
 
 /** A Hardware object as an operator of Tinkerbell would have written it for this node. */

@@ -1,16 +1,16 @@
-import type { Host } from '../nodes/host.ts';
+import type { HostId } from '../../protocol/ids.ts';
 import type { HostTable } from '../nodes/host-table.ts';
-import { awaitsFirstBoot, type Instance, markFallback, markFirstBootFailed } from '../nodes/instance.ts';
+import { awaitsFirstBoot, markFallback, markFirstBootFailed } from '../nodes/instance.ts';
 import type { Nodes } from '../nodes/nodes.ts';
 import type { SiteSettings } from '../settings/site-settings.ts';
-import type { Database } from '../store/database.ts';
+import type { Store } from '../store/store.ts';
 import { postMortemTemplate } from '../workflow/built-in.ts';
 import { defineWorkflow } from '../workflow/definition.ts';
 import type { StoredWorkflow } from '../workflow/workflow.ts';
 import type { Workflows } from '../workflow/workflows.ts';
 
 export interface PostMortemOptions {
-  database: Database;
+  store: Store;
   hosts: HostTable;
   nodes: Nodes;
   workflows: Workflows;
@@ -28,15 +28,18 @@ export class PostMortem {
   }
 
   /** The node is back although its system should be running. */
-  examine(host: Host, before: Instance): void {
-    const { hosts, nodes, database, workflows, settings, now } = this.#options;
-    if (workflows.latestOf(host.id)?.progress.finishedAt === null) return;
-    database.transaction(() => {
+  async examine(hostId: HostId): Promise<void> {
+    const { hosts, nodes, store, workflows, settings, now } = this.#options;
+    await store.transaction(async () => {
+      const host = await hosts.byId(hostId);
+      const before = await hosts.instance(hostId);
+      if (!host || !before || !awaitsFirstBoot(before)) return;
+      if ((await workflows.latestOf(hostId))?.progress.finishedAt === null) return;
       const instance = markFallback(before, now());
-      hosts.saveInstance(instance);
-      nodes.tell(host, 'fallback');
+      await hosts.saveInstance(instance);
+      await nodes.tell(host, 'fallback');
       const { actionRegistry, actionVersion } = settings();
-      workflows.add(
+      await workflows.add(
         defineWorkflow({
           id: `post-mortem-${host.uuid ?? host.id}-g${instance.generation}-${instance.fallbacks}`,
           hostId: host.id,
@@ -53,14 +56,14 @@ export class PostMortem {
   }
 
   /** A workflow has moved: if it is the post-mortem and has an answer, the host shows it. */
-  follow({ definition, progress }: StoredWorkflow): void {
+  async follow({ definition, progress }: StoredWorkflow): Promise<void> {
     if (definition.template !== this.#template.name || !progress.finishedAt) return;
     const { hosts, nodes, now } = this.#options;
-    const host = hosts.byId(definition.hostId);
-    const instance = hosts.instance(definition.hostId);
+    const host = await hosts.byId(definition.hostId);
+    const instance = await hosts.instance(definition.hostId);
     if (!host || !instance || !awaitsFirstBoot(instance)) return;
     const reason = progress.actions[0]?.message || `the post-mortem ended with ${progress.state}`;
-    hosts.saveInstance(markFirstBootFailed(instance, reason, now()));
-    nodes.tell(host, 'fallback');
+    await hosts.saveInstance(markFirstBootFailed(instance, reason, now()));
+    await nodes.tell(host, 'fallback');
   }
 }

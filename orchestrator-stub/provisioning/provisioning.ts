@@ -18,10 +18,10 @@ import type { Nodes } from '../nodes/nodes.ts';
 import { type Profile, templateOf } from '../nodes/profile.ts';
 import { reopenOnboarding } from '../nodes/registration.ts';
 import type { SiteSettings } from '../settings/site-settings.ts';
-import type { Database } from '../store/database.ts';
 import type { DocumentTable } from '../store/document-table.ts';
 import { resourceId } from '../store/identifiers.ts';
 import { isStateFailure } from '../store/state-failure.ts';
+import type { Store } from '../store/store.ts';
 import type { Template } from '../workflow/built-in.ts';
 import { defineWorkflow } from '../workflow/definition.ts';
 import type { TemplateData } from '../workflow/go-template/values.ts';
@@ -34,11 +34,11 @@ import { knownHardware, nodeHardware } from './node-hardware.ts';
 import type { PostMortem } from './post-mortem.ts';
 
 export interface ProvisioningOptions {
-  database: Database;
+  store: Store;
   hosts: HostTable;
   nodes: Nodes;
   profiles: DocumentTable<Profile>;
-  template: (name: string) => Template;
+  template: (name: string) => Promise<Template>;
   credentials: Credentials;
   workflows: Workflows;
   postMortem: PostMortem;
@@ -60,28 +60,34 @@ export class Provisioning {
     this.#options = options;
   }
 
-  /** Does whatever the host is ready for, in the background. Safe to call at any time and any number of times. */
+  /**
+   * Does whatever the host is ready for, in the background: after the transaction that is open, if one is. Safe to call at any time
+   * and any number of times.
+   */
   advance(hostId: HostId): void {
-    const { onFailure } = this.#options;
-    this.#advance(hostId)
-      .catch((thrown: unknown) => {
-        onFailure(thrown);
-        // That the state folder fails is not the node's fault: catchUp() comes back to it.
-        if (!isStateFailure(thrown)) this.#fail(hostId, thrown);
-      })
-      .catch(onFailure);
+    const { store, onFailure } = this.#options;
+    store.afterCommit(() => {
+      this.#advance(hostId)
+        .catch(async (thrown: unknown) => {
+          onFailure(thrown);
+          // That the state folder fails is not the node's fault: catchUp() comes back to it.
+          if (!isStateFailure(thrown)) await this.#fail(hostId, thrown);
+        })
+        .catch(onFailure);
+    });
   }
 
   /**
    * Advances the hosts whose next step was lost: we were killed between two steps, the state folder took no writes, or the
    * profile or template was wrong and has been corrected.
    */
-  catchUp(): void {
+  async catchUp(): Promise<void> {
     const { hosts, onFailure } = this.#options;
     try {
-      for (const { id, currentState } of hosts.list()) {
-        const instance = hosts.instance(id);
-        if (currentState === 'ONBOARDED' && (!instance || needsProvisioning(instance))) this.advance(id);
+      for (const { id, currentState } of await hosts.list()) {
+        if (currentState !== 'ONBOARDED') continue;
+        const instance = await hosts.instance(id);
+        if (!instance || needsProvisioning(instance)) this.advance(id);
       }
     } catch (thrown) {
       onFailure(thrown);
@@ -89,70 +95,75 @@ export class Provisioning {
   }
 
   /** Chooses the system of a host that has none yet (manual mode), or before it has connected. */
-  provision(key: string, profileName: string): Instance {
-    const { nodes, hosts, database } = this.#options;
-    this.profile(profileName);
-    const host = nodes.find(key);
-    const existing = hosts.instance(host.id);
-    // A first try that failed before anything was installed is not a system.
-    if (existing?.provisionedGeneration === 0 && !this.#isInstalling(host)) {
-      return this.reprovision(key, profileName);
-    }
-    if (existing) {
-      const state = existing.provisionedGeneration === 0 ? 'is being installed' : 'already has a system';
-      throw new KindlingError('KND_NODE_STATE', `${host.name} ${state} (profile ${existing.profile})`, {
-        hint: `To write its disk anew: kindling node reprovision ${host.name} --profile ${profileName}.`,
-      });
-    }
-    const instance = database.transaction(() => this.#createInstance(host, profileName));
-    this.advance(host.id);
-    return instance;
+  async provision(key: string, profileName: string): Promise<Instance> {
+    const { nodes, hosts, store } = this.#options;
+    return store.transaction(async () => {
+      await this.profile(profileName);
+      const host = await nodes.find(key);
+      const existing = await hosts.instance(host.id);
+      // A first try that failed before anything was installed is not a system.
+      if (existing?.provisionedGeneration === 0 && !(await this.#isInstalling(host))) {
+        return this.reprovision(key, profileName);
+      }
+      if (existing) {
+        const state = existing.provisionedGeneration === 0 ? 'is being installed' : 'already has a system';
+        throw new KindlingError('KND_NODE_STATE', `${host.name} ${state} (profile ${existing.profile})`, {
+          hint: `To write its disk anew: kindling node reprovision ${host.name} --profile ${profileName}.`,
+        });
+      }
+      const instance = await this.#createInstance(host, profileName);
+      this.advance(host.id);
+      return instance;
+    });
   }
 
   /** A new generation: the node may come in again and its disk is written once more. */
-  reprovision(key: string, profileName?: string): Instance {
-    const { nodes, hosts, database, now, workflows, credentials } = this.#options;
-    if (profileName) this.profile(profileName);
-    const reprovisioned = database.transaction(() => {
-      const host = nodes.find(key);
+  async reprovision(key: string, profileName?: string): Promise<Instance> {
+    const { nodes, hosts, store, now, workflows, credentials } = this.#options;
+    return store.transaction(async () => {
+      if (profileName) await this.profile(profileName);
+      const host = await nodes.find(key);
       if (host.currentState === 'UNTRUSTED' || !host.isRegistered) {
         throw new KindlingError('KND_NODE_STATE', `${host.name} is not a node that may be provisioned`);
       }
-      const before = hosts.instance(host.id);
+      this.advance(host.id);
+      const before = await hosts.instance(host.id);
       if (!before) {
         const name = profileName ?? this.#defaultProfileOf(host);
         if (!name)
           throw new KindlingError('KND_NODE_STATE', `${host.name} has no system yet; name a profile`);
         return this.#createInstance(host, name);
       }
-      workflows.cancelAllOf(host.id, `replaced by generation ${before.generation + 1}`);
+      await workflows.cancelAllOf(host.id, `replaced by generation ${before.generation + 1}`);
       // A node is often written anew because it was broken into: what it knew opens nothing any more.
-      credentials.revoke(host.id);
+      await credentials.revoke(host.id);
       const instance = nextGeneration(
         before,
         { ...(profileName ? { profile: profileName } : {}), keys: newKeys() },
         now(),
       );
-      hosts.saveInstance(instance);
-      if (this.#waitsInMicroOs(host, before)) nodes.tell(host, 'changed');
-      else nodes.change(host.id, (each) => reopenOnboarding(each, now()));
+      await hosts.saveInstance(instance);
+      if (this.#waitsInMicroOs(host, before)) await nodes.tell(host, 'changed');
+      else await nodes.change(host.id, (each) => reopenOnboarding(each, now()));
       return instance;
     });
-    this.advance(reprovisioned.hostId);
-    return reprovisioned;
   }
 
   /** Tries a failed workflow again, as today's profile, template and hardware have it, or with the old values. */
   async retry(id: string, { asItWas }: { asItWas: boolean }): Promise<StoredWorkflow> {
-    const { workflows, hosts } = this.#options;
-    const { definition, progress } = workflows.get(id);
-    const instance = hosts.instance(definition.hostId);
+    const { workflows, hosts, store } = this.#options;
+    const { definition, progress } = await workflows.get(id);
+    const instance = await hosts.instance(definition.hostId);
     // One that was started by hand has values that nobody has kept.
     const isOfInstance = instance?.generation === definition.generation;
     if (asItWas || !isOfInstance || !isTerminal(progress.state)) return workflows.retry(id);
-    const isQcow2 = await this.#formats.isQcow2(this.profile(instance.profile));
-    const fresh = this.#render(definition.hostId, isQcow2);
-    return fresh ? workflows.retryAnew(id, fresh) : workflows.retry(id);
+    const isQcow2 = await this.#formats.isQcow2(await this.profile(instance.profile));
+    return store.transaction(async () => {
+      const fresh = await this.#render(definition.hostId, isQcow2);
+      return fresh?.generation === definition.generation
+        ? workflows.retryAnew(id, fresh)
+        : workflows.retry(id);
+    });
   }
 
   /** The node is in the Micro-OS and may work: what it is to do next needs no restart of the machine. */
@@ -162,18 +173,18 @@ export class Provisioning {
     return host.reportedMac !== null && this.#options.workflows.index.isPresent(host.reportedMac);
   }
 
-  #isInstalling(host: Host): boolean {
-    const latest = this.#options.workflows.latestOf(host.id);
+  async #isInstalling(host: Host): Promise<boolean> {
+    const latest = await this.#options.workflows.latestOf(host.id);
     return latest !== undefined && !isTerminal(latest.progress.state);
   }
 
   /** The installed system has booted. Returns the host. */
-  firstBoot(key: string): Host {
-    const { hosts, nodes, database, now } = this.#options;
-    return database.transaction(() => {
-      const instance = hosts.instanceByFirstBootKey(key);
+  async firstBoot(key: string): Promise<Host> {
+    const { hosts, nodes, store, now } = this.#options;
+    return store.transaction(async () => {
+      const instance = await hosts.instanceByFirstBootKey(key);
       if (!instance) throw new KindlingError('KND_API_NOT_FOUND', 'there is no such first boot to report');
-      hosts.saveInstance(markFirstBoot(instance, now()));
+      await hosts.saveInstance(markFirstBoot(instance, now()));
       return nodes.change(
         instance.hostId,
         (host) => ({
@@ -187,91 +198,91 @@ export class Provisioning {
   }
 
   /** The installed system leads the boot order from now on. */
-  bootOrderCommitted(key: string): Host {
-    const { hosts, nodes, database, now } = this.#options;
-    return database.transaction(() => {
-      const instance = hosts.instanceByFirstBootKey(key);
+  async bootOrderCommitted(key: string): Promise<Host> {
+    const { hosts, nodes, store, now } = this.#options;
+    return store.transaction(async () => {
+      const instance = await hosts.instanceByFirstBootKey(key);
       if (!instance) throw new KindlingError('KND_API_NOT_FOUND', 'there is no such first boot to report');
-      hosts.saveInstance(markBootOrder(instance, now()));
-      const host = nodes.find(instance.hostId);
-      nodes.tell(host, 'committed');
+      await hosts.saveInstance(markBootOrder(instance, now()));
+      const host = await nodes.find(instance.hostId);
+      await nodes.tell(host, 'committed');
       return host;
     });
   }
 
-  profile(name: string): Profile {
-    const profile = this.#options.profiles.get(name);
+  async profile(name: string): Promise<Profile> {
+    const profile = await this.#options.profiles.get(name);
     if (!profile) throw new KindlingError('KND_PROFILE_UNKNOWN', `there is no profile ${name}`);
     return profile;
   }
 
   async #advance(hostId: HostId): Promise<void> {
-    const { hosts, database } = this.#options;
-    const host = hosts.byId(hostId);
-    if (host?.currentState !== 'ONBOARDED' || !host.reportedMac) return;
-    const instance = database.transaction(() => {
-      const existing = hosts.instance(hostId);
+    const { hosts, store, postMortem } = this.#options;
+    const instance = await store.transaction(async () => {
+      const host = await hosts.byId(hostId);
+      if (host?.currentState !== 'ONBOARDED' || !host.reportedMac) return undefined;
+      const existing = await hosts.instance(hostId);
       if (existing) return existing;
       const profile = this.#defaultProfileOf(host);
       return profile ? this.#createInstance(host, profile) : undefined;
     });
-    if (instance && awaitsFirstBoot(instance)) this.#options.postMortem.examine(host, instance);
+    if (instance && awaitsFirstBoot(instance)) await postMortem.examine(hostId);
     if (!instance || !needsProvisioning(instance)) return;
-    const isQcow2 = await this.#formats.isQcow2(this.profile(instance.profile));
-    this.#startWorkflow(hostId, isQcow2);
+    const isQcow2 = await this.#formats.isQcow2(await this.profile(instance.profile));
+    await this.#startWorkflow(hostId, isQcow2);
   }
 
   /** What templates may say of a node's hardware: the object that was given, else what is known of the node. */
-  hardwareOf(host: Host, given?: HardwareObject): { [key: string]: TemplateData } {
+  async hardwareOf(host: Host, given?: HardwareObject): Promise<{ [key: string]: TemplateData }> {
     if (given) return hardwareData(given);
     const { hosts, settings } = this.#options;
-    return nodeHardware(host, { ...knownHardware(hosts, host), ntpServers: settings().ntpServers });
+    return nodeHardware(host, { ...(await knownHardware(hosts, host)), ntpServers: settings().ntpServers });
   }
 
   /** Everything is read again: the question about the image may have taken a while. */
-  #startWorkflow(hostId: HostId, isQcow2: boolean): void {
-    const { database, workflows } = this.#options;
-    database.transaction(() => {
-      const definition = this.#render(hostId, isQcow2);
-      if (definition && !workflows.find(definition.id)) workflows.add(definition);
+  async #startWorkflow(hostId: HostId, isQcow2: boolean): Promise<void> {
+    const { store, workflows } = this.#options;
+    await store.transaction(async () => {
+      const definition = await this.#render(hostId, isQcow2);
+      if (definition && !(await workflows.find(definition.id))) await workflows.add(definition);
     });
   }
 
   /** The workflow of a host's wanted generation as it is today; undefined while the host may not have one. */
-  #render(hostId: HostId, isQcow2: boolean): WorkflowDefinition | undefined {
-    const { hosts, database, credentials, now, settings, hasNeighbors, ca } = this.#options;
-    return database.transaction(() => {
-      const host = hosts.byId(hostId);
-      const instance = hosts.instance(hostId);
-      const origin = hosts.origin(hostId);
+  async #render(hostId: HostId, isQcow2: boolean): Promise<WorkflowDefinition | undefined> {
+    const { hosts, store, credentials, now, settings, hasNeighbors, ca } = this.#options;
+    return store.transaction(async () => {
+      const host = await hosts.byId(hostId);
+      const instance = await hosts.instance(hostId);
+      const origin = await hosts.origin(hostId);
       if (host?.currentState !== 'ONBOARDED' || !origin || !instance || !needsProvisioning(instance)) {
         return undefined;
       }
       const id = `workflow-${host.uuid ?? host.id}-g${instance.generation}`;
-      const profile = this.profile(instance.profile);
+      const profile = await this.profile(instance.profile);
       const data = templateData({
         host,
         instance,
         profile,
         settings: settings(),
         hasNeighbors: hasNeighbors(),
-        inventory: hosts.inventory(hostId),
-        attributes: hosts.attributes(hostId),
-        client: credentials.issue(host, now()),
+        inventory: await hosts.inventory(hostId),
+        attributes: await hosts.attributes(hostId),
+        client: await credentials.issue(host, now()),
         isQcow2,
         ca: ca(),
         origin,
       });
-      const template = this.#options.template(templateOf(profile));
+      const template = await this.#options.template(templateOf(profile));
       return defineWorkflow({ id, hostId, generation: instance.generation, template, data, now: now() });
     });
   }
 
-  #createInstance(host: Host, profile: string): Instance {
+  async #createInstance(host: Host, profile: string): Promise<Instance> {
     const { hosts, nodes, now } = this.#options;
     const instance = createInstance({ id: resourceId('inst'), host, profile, keys: newKeys(), now: now() });
-    hosts.saveInstance(instance);
-    nodes.tell(host, 'changed');
+    await hosts.saveInstance(instance);
+    await nodes.tell(host, 'changed');
     return instance;
   }
 
@@ -280,17 +291,19 @@ export class Provisioning {
     return host.profile ?? (autoProvision ? defaultProfile : null);
   }
 
-  #fail(hostId: HostId, thrown: unknown): void {
-    const { hosts, nodes, now } = this.#options;
-    const host = hosts.byId(hostId);
-    const instance = hosts.instance(hostId);
-    if (!host || !instance) return;
-    const { message } = toErrorReport(thrown);
-    hosts.saveInstance({
-      ...instance,
-      provisioningStatus: status(`Provisioning Failed: ${message}`, 'ERROR', now()),
+  async #fail(hostId: HostId, thrown: unknown): Promise<void> {
+    const { hosts, nodes, store, now } = this.#options;
+    await store.transaction(async () => {
+      const host = await hosts.byId(hostId);
+      const instance = await hosts.instance(hostId);
+      if (!host || !instance) return;
+      const { message } = toErrorReport(thrown);
+      await hosts.saveInstance({
+        ...instance,
+        provisioningStatus: status(`Provisioning Failed: ${message}`, 'ERROR', now()),
+      });
+      await nodes.tell(host, 'changed');
     });
-    nodes.tell(host, 'changed');
   }
 }
 

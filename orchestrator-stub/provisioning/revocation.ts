@@ -4,11 +4,11 @@ import type { Host } from '../nodes/host.ts';
 import type { Neighbors } from '../nodes/neighbors.ts';
 import type { Nodes } from '../nodes/nodes.ts';
 import { deauthorizeHost } from '../nodes/registration.ts';
-import type { Database } from '../store/database.ts';
+import type { Store } from '../store/store.ts';
 import type { Workflows } from '../workflow/workflows.ts';
 
 export interface RevocationOptions {
-  database: Database;
+  store: Store;
   nodes: Nodes;
   credentials: Credentials;
   neighbors: Neighbors;
@@ -24,28 +24,28 @@ export class Revocation {
     this.#options = options;
   }
 
-  deauthorize(key: string): Host {
-    const { database, nodes, now } = this.#options;
-    return database.transaction(() => {
-      this.#takeAway(nodes.find(key).id);
+  async deauthorize(key: string): Promise<Host> {
+    const { store, nodes, now } = this.#options;
+    return store.transaction(async () => {
+      await this.#takeAway((await nodes.find(key)).id);
       return nodes.change(key, (host) => deauthorizeHost(host, now()));
     });
   }
 
-  delete(key: string): void {
-    const { database, nodes, workflows } = this.#options;
-    database.transaction(() => {
-      const host = nodes.find(key);
-      this.#takeAway(host.id);
+  async delete(key: string): Promise<void> {
+    const { store, nodes, workflows } = this.#options;
+    await store.transaction(async () => {
+      const host = await nodes.find(key);
+      await this.#takeAway(host.id);
       workflows.forget(host.id);
-      nodes.remove(host);
+      await nodes.remove(host);
     });
   }
 
-  #takeAway(hostId: HostId): void {
-    const { database, credentials, neighbors, workflows } = this.#options;
-    credentials.revoke(hostId);
-    workflows.cancelAllOf(hostId, 'the node is no longer trusted');
-    database.afterCommit(() => neighbors.leave(hostId));
+  async #takeAway(hostId: HostId): Promise<void> {
+    const { store, credentials, neighbors, workflows } = this.#options;
+    await credentials.revoke(hostId);
+    await workflows.cancelAllOf(hostId, 'the node is no longer trusted');
+    store.afterCommit(() => neighbors.leave(hostId));
   }
 }

@@ -3,13 +3,13 @@ import type { HostTable } from '../nodes/host-table.ts';
 import { markProvisioned } from '../nodes/instance.ts';
 import type { Nodes } from '../nodes/nodes.ts';
 import { isStandalone, type Profile } from '../nodes/profile.ts';
-import type { Database } from '../store/database.ts';
 import type { DocumentTable } from '../store/document-table.ts';
+import type { Store } from '../store/store.ts';
 import type { StoredWorkflow } from '../workflow/workflow.ts';
 import { provisioningStatus } from './status-text.ts';
 
 export interface StatusProjectionOptions {
-  database: Database;
+  store: Store;
   hosts: HostTable;
   nodes: Nodes;
   profiles: DocumentTable<Profile>;
@@ -27,24 +27,24 @@ export class StatusProjection {
   }
 
   /** A workflow has moved. */
-  follow({ definition, progress }: StoredWorkflow): void {
-    const { hosts, nodes, database, now } = this.#options;
+  async follow({ definition, progress }: StoredWorkflow): Promise<void> {
+    const { hosts, nodes, store, now } = this.#options;
     const { hostId, generation } = definition;
     if (generation === 0) return;
     const { text, indicator } = provisioningStatus(definition, progress);
     // Most reports only carry progress: the host's line stays the same and nothing needs to be read or written.
     if (this.#shown.get(hostId) === text) return;
-    database.afterCommit(() => {
+    store.afterCommit(() => {
       if (progress.finishedAt) this.#shown.delete(hostId);
       else this.#shown.set(hostId, text);
     });
-    const host = hosts.byId(hostId);
-    const instance = hosts.instance(hostId);
+    const host = await hosts.byId(hostId);
+    const instance = await hosts.instance(hostId);
     if (!host || !instance || instance.generation !== generation) return;
     if (progress.state === 'SUCCESS') {
-      hosts.saveInstance(markProvisioned(instance, generation, now()));
-      const text = this.#reboots(instance.profile) ? 'Rebooting' : 'Provisioned';
-      nodes.change(
+      await hosts.saveInstance(markProvisioned(instance, generation, now()));
+      const text = (await this.#reboots(instance.profile)) ? 'Rebooting' : 'Provisioned';
+      await nodes.change(
         hostId,
         (each) => ({ ...each, hostStatus: status(text, 'IN_PROGRESS', now()) }),
         'provisioned',
@@ -52,12 +52,12 @@ export class StatusProjection {
       return;
     }
     if (instance.provisioningStatus.text === text) return;
-    hosts.saveInstance({ ...instance, provisioningStatus: status(text, indicator, now()) });
-    nodes.tell(host, 'changed');
+    await hosts.saveInstance({ ...instance, provisioningStatus: status(text, indicator, now()) });
+    await nodes.tell(host, 'changed');
   }
 
-  #reboots(profileName: string): boolean {
-    const profile = this.#options.profiles.get(profileName);
+  async #reboots(profileName: string): Promise<boolean> {
+    const profile = await this.#options.profiles.get(profileName);
     return !profile || !isStandalone(profile);
   }
 }

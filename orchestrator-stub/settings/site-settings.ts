@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { DocumentTable } from '../store/document-table.ts';
+import { DocumentTable } from '../store/document-table.ts';
+import type { Store } from '../store/store.ts';
 import { EnrollmentRuleSchema } from './enrollment-rules.ts';
 
 /** What holds for the whole site. EMF keeps the first three in its provider config. */
@@ -75,22 +76,33 @@ const NAME = 'site';
 
 /** The site's settings, read once and kept. */
 export class Settings {
+  readonly #store: Store;
   readonly #table: DocumentTable<SiteSettings>;
   #current: SiteSettings;
 
-  constructor(table: DocumentTable<SiteSettings>) {
+  private constructor(store: Store, table: DocumentTable<SiteSettings>, current: SiteSettings) {
+    this.#store = store;
     this.#table = table;
-    this.#current = SiteSettingsSchema.parse(table.get(NAME) ?? {});
+    this.#current = current;
+  }
+
+  static async open(store: Store): Promise<Settings> {
+    const table = new DocumentTable<SiteSettings>(store, 'settings');
+    return new Settings(store, table, SiteSettingsSchema.parse((await table.get(NAME)) ?? {}));
   }
 
   get(): SiteSettings {
     return this.#current;
   }
 
-  change(change: Partial<SiteSettings>): SiteSettings {
-    const changed = SiteSettingsSchema.parse({ ...this.#current, ...change });
-    this.#table.save(NAME, changed);
-    this.#current = changed;
-    return changed;
+  async change(change: Partial<SiteSettings>): Promise<SiteSettings> {
+    return this.#store.transaction(async () => {
+      const changed = SiteSettingsSchema.parse({ ...this.#current, ...change });
+      await this.#table.save(NAME, changed);
+      this.#store.afterCommit(() => {
+        this.#current = changed;
+      });
+      return changed;
+    });
   }
 }

@@ -1,40 +1,41 @@
-import type { Database } from './database.ts';
+import type { Store } from './store.ts';
 
 type TableName = 'profiles' | 'templates' | 'settings';
 
 /** Named documents: profiles, templates, the site's settings. */
 export class DocumentTable<T> {
-  readonly #database: Database;
+  readonly #store: Store;
   readonly #table: TableName;
 
-  constructor(database: Database, table: TableName) {
-    this.#database = database;
+  constructor(store: Store, table: TableName) {
+    this.#store = store;
     this.#table = table;
   }
 
-  list(): T[] {
-    return this.#database
-      .all<{ document: string }>(`SELECT document FROM ${this.#table} ORDER BY name`)
-      .map((row) => JSON.parse(row.document) as T);
+  async list(): Promise<T[]> {
+    const rows = await this.#store.all<{ document: string }>(
+      `SELECT document FROM ${this.#table} ORDER BY name`,
+    );
+    return rows.map((row) => JSON.parse(row.document) as T);
   }
 
-  get(name: string): T | undefined {
-    const row = this.#database.get<{ document: string }>(
+  async get(name: string): Promise<T | undefined> {
+    const row = await this.#store.get<{ document: string }>(
       `SELECT document FROM ${this.#table} WHERE name = ?`,
       name,
     );
     return row && (JSON.parse(row.document) as T);
   }
 
-  save(name: string, document: T): void {
-    this.#database.run(
+  async save(name: string, document: T): Promise<void> {
+    await this.#store.run(
       `INSERT INTO ${this.#table} (name, document) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET document = excluded.document`,
       name,
       JSON.stringify(document),
     );
   }
 
-  delete(name: string): boolean {
-    return this.#database.run(`DELETE FROM ${this.#table} WHERE name = ?`, name) > 0;
+  async delete(name: string): Promise<boolean> {
+    return (await this.#store.run(`DELETE FROM ${this.#table} WHERE name = ?`, name)) > 0;
   }
 }

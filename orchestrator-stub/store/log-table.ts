@@ -1,5 +1,5 @@
 import type { HostId } from '../../protocol/ids.ts';
-import type { Database } from './database.ts';
+import type { Store } from './store.ts';
 
 /** One line a node sent. `stream` and `sequence` together name it once and for all: a resent line is the same line. */
 export interface LogLine {
@@ -32,28 +32,33 @@ const PRUNED_EVERY_PART_OF_BYTES = 4;
 
 /** What nodes logged, in order, each line once. */
 export class LogTable {
-  readonly #database: Database;
+  readonly #store: Store;
   /** What has come of each host since its lines were pruned last. */
   readonly #unpruned = new Map<string, LogBudget>();
   #arrivals: number;
 
-  constructor(database: Database) {
-    this.#database = database;
-    const row = database.get<{ last: number | null }>('SELECT max(arrival) AS last FROM log_lines');
-    this.#arrivals = row?.last ?? 0;
+  private constructor(store: Store, arrivals: number) {
+    this.#store = store;
+    this.#arrivals = arrivals;
+  }
+
+  static async open(store: Store): Promise<LogTable> {
+    const row = await store.get<{ last: number | null }>('SELECT max(arrival) AS last FROM log_lines');
+    return new LogTable(store, row?.last ?? 0);
   }
 
   /** Stores the lines that are new and returns them; lines that came before are skipped. */
-  append(hostId: HostId, lines: readonly LogLine[], budget: LogBudget): LogLine[] {
-    return this.#database.transaction(() => {
-      const fresh = lines.filter((line) => this.#insert(hostId, line));
+  async append(hostId: HostId, lines: readonly LogLine[], budget: LogBudget): Promise<LogLine[]> {
+    return this.#store.transaction(async () => {
+      const fresh: LogLine[] = [];
+      for (const line of lines) if (await this.#insert(hostId, line)) fresh.push(line);
       const unpruned = this.#unpruned.get(hostId) ?? { lines: 0, bytes: 0 };
       const sum = {
         lines: unpruned.lines + fresh.length,
         bytes: unpruned.bytes + fresh.reduce((bytes, line) => bytes + bytesOf(line), 0),
       };
       const isDue = sum.lines >= PRUNED_EVERY_LINES || sum.bytes >= budget.bytes / PRUNED_EVERY_PART_OF_BYTES;
-      if (isDue) this.#prune(hostId, budget);
+      if (isDue) await this.#prune(hostId, budget);
       if (isDue) this.#unpruned.delete(hostId);
       else this.#unpruned.set(hostId, sum);
       return fresh;
@@ -61,22 +66,23 @@ export class LogTable {
   }
 
   /** The newest `limit` lines, oldest first. */
-  tail(hostId: HostId, limit: number): LogLine[] {
-    return this.#database
-      .all<Row>(
-        'SELECT stream, sequence, time, level, message, fields FROM log_lines WHERE host_id = ? ORDER BY time DESC, stream DESC, sequence DESC LIMIT ?',
-        hostId,
-        limit,
-      )
+  async tail(hostId: HostId, limit: number): Promise<LogLine[]> {
+    const rows = await this.#store.all<Row>(
+      'SELECT stream, sequence, time, level, message, fields FROM log_lines WHERE host_id = ? ORDER BY time DESC, stream DESC, sequence DESC LIMIT ?',
+      hostId,
+      limit,
+    );
+    return rows
       .reverse()
       .map(({ fields, ...line }) => ({ ...line, ...(fields ? { fields: JSON.parse(fields) } : {}) }));
   }
 
-  #insert(hostId: HostId, line: LogLine): boolean {
+  /** A node that was deleted since its lines were taken has no log any more. */
+  async #insert(hostId: HostId, line: LogLine): Promise<boolean> {
     this.#arrivals += 1;
-    const changes = this.#database.run(
-      'INSERT OR IGNORE INTO log_lines (host_id, stream, sequence, time, level, message, fields, arrival, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
-      hostId,
+    const changes = await this.#store.run(
+      `INSERT OR IGNORE INTO log_lines (host_id, stream, sequence, time, level, message, fields, arrival, bytes)
+       SELECT id, ?, ?, ?, ?, ?, ?, ?, ? FROM hosts WHERE id = ?`,
       line.stream,
       line.sequence,
       line.time,
@@ -85,13 +91,14 @@ export class LogTable {
       line.fields ? JSON.stringify(line.fields) : null,
       this.#arrivals,
       bytesOf(line),
+      hostId,
     );
     return changes > 0;
   }
 
   /** Lines in excess of the budget, the first to arrive first. */
-  #prune(hostId: HostId, { lines, bytes }: LogBudget): void {
-    this.#database.run(
+  async #prune(hostId: HostId, { lines, bytes }: LogBudget): Promise<void> {
+    await this.#store.run(
       `DELETE FROM log_lines WHERE host_id = ?1 AND arrival <= (
          SELECT coalesce(max(arrival), -1) FROM (
            SELECT arrival, row_number() OVER newest AS nth, sum(bytes) OVER newest AS total

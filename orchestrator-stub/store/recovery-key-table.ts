@@ -1,5 +1,5 @@
 import type { HostId } from '../../protocol/ids.ts';
-import type { Database } from './database.ts';
+import type { Store } from './store.ts';
 
 /** What opens an encrypted disk when its TPM does not. */
 export interface RecoveryKey {
@@ -12,15 +12,15 @@ export interface RecoveryKey {
 
 /** Recovery keys of nodes. All are kept: a disk that was taken out before its node was written anew is opened with an older one. */
 export class RecoveryKeyTable {
-  readonly #database: Database;
+  readonly #store: Store;
 
-  constructor(database: Database) {
-    this.#database = database;
+  constructor(store: Store) {
+    this.#store = store;
   }
 
   /** The same key again changes nothing: a node that was interrupted sends it once more. No key ever replaces another. */
-  save(hostId: HostId, key: RecoveryKey): void {
-    this.#database.run(
+  async save(hostId: HostId, key: RecoveryKey): Promise<void> {
+    await this.#store.run(
       'INSERT INTO recovery_keys (host_id, key_id, document) VALUES (?, ?, ?) ON CONFLICT (host_id, key_id) DO NOTHING',
       hostId,
       key.keyId,
@@ -29,9 +29,12 @@ export class RecoveryKeyTable {
   }
 
   /** The newest first. */
-  list(hostId: HostId): RecoveryKey[] {
-    return this.#database
-      .all<{ document: string }>('SELECT document FROM recovery_keys WHERE host_id = ?', hostId)
+  async list(hostId: HostId): Promise<RecoveryKey[]> {
+    const rows = await this.#store.all<{ document: string }>(
+      'SELECT document FROM recovery_keys WHERE host_id = ?',
+      hostId,
+    );
+    return rows
       .map(({ document }) => JSON.parse(document) as RecoveryKey)
       .sort((a, b) => (a.receivedAt < b.receivedAt ? 1 : -1));
   }

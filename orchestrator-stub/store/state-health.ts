@@ -7,14 +7,16 @@ const PROBE_MS = 1000;
 
 /** Whether the state folder takes writes. Once it does not, it is tried again until it does: no one has to come and restart us. */
 export class StateHealth {
-  readonly #probe: () => KindlingError | undefined;
+  readonly #probe: () => Promise<KindlingError | undefined>;
   readonly #listeners = new Set<Listener>();
   #failure: KindlingError | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #isOver = false;
   #probedAt = 0;
+  #probing: Promise<void> | undefined;
 
-  /** `probe` writes something and says what came of it. */
-  constructor(probe: () => KindlingError | undefined) {
+  /** `probe` writes something and says what came of it; it never rejects. */
+  constructor(probe: () => Promise<KindlingError | undefined>) {
     this.#probe = probe;
   }
 
@@ -32,7 +34,7 @@ export class StateHealth {
   failed(failure: KindlingError): void {
     const isNew = this.#failure?.code !== failure.code;
     this.#failure = failure;
-    this.#timer ??= setInterval(() => this.check(), PROBE_MS).unref();
+    if (!this.#isOver) this.#timer ??= setInterval(() => void this.check(), PROBE_MS).unref();
     if (isNew) this.#tell();
   }
 
@@ -42,25 +44,38 @@ export class StateHealth {
   }
 
   /** Finds out how it is now; whoever asks more often than once a second gets the last answer. */
-  check(): KindlingError | undefined {
+  async check(): Promise<KindlingError | undefined> {
     const now = performance.now();
-    if (now - this.#probedAt < PROBE_MS / 2) return this.#failure;
-    this.#probedAt = now;
-    const failure = this.#probe();
-    if (failure) this.failed(failure);
-    else if (this.#failure) this.#recovered();
+    if (now - this.#probedAt >= PROBE_MS / 2) {
+      this.#probedAt = now;
+      this.#probing ??= this.#look();
+    }
+    await this.#probing;
     return this.#failure;
   }
 
+  /** The store is closed: nothing is tried any more. */
   stop(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    this.#isOver = true;
+    this.#rest();
+  }
+
+  async #look(): Promise<void> {
+    const failure = await this.#probe();
+    this.#probing = undefined;
+    if (failure) this.failed(failure);
+    else if (this.#failure) this.#recovered();
   }
 
   #recovered(): void {
     this.#failure = undefined;
-    this.stop();
+    this.#rest();
     this.#tell();
+  }
+
+  #rest(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 
   #tell(): void {

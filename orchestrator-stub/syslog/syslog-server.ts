@@ -49,11 +49,7 @@ export async function startSyslogServer(
   const limit = new RateLimit(DATAGRAMS);
   let received = 0;
   socket.on('message', (datagram, { address: from }) => {
-    try {
-      if (limit.allows(from)) take(datagram, plainAddress(from));
-    } catch (thrown) {
-      parts.onFailure(thrown);
-    }
+    if (limit.allows(from)) take(datagram, plainAddress(from)).catch(parts.onFailure);
   });
   socket.bind(address.port, address.host);
   await once(socket, 'listening').catch((cause: unknown) => {
@@ -73,14 +69,14 @@ export async function startSyslogServer(
     },
   };
 
-  function take(datagram: Buffer, from: string): void {
+  async function take(datagram: Buffer, from: string): Promise<void> {
     const now = parts.now();
     const message = parseSyslog(datagram, now);
-    const host = message && parts.hosts.byReportedIp(from);
+    const host = message && (await parts.hosts.byReportedIp(from));
     if (!message || !host) return;
     received += 1;
     const budget = KEPT_LOGS[host.isRegistered ? 'registered' : 'unregistered'];
-    const fresh = parts.logs.append(host.id, [toLine(message, now, received)], budget);
+    const fresh = await parts.logs.append(host.id, [toLine(message, now, received)], budget);
     if (fresh.length > 0) parts.bus.publish({ type: 'log', nodeId: host.id, lines: fresh });
   }
 }

@@ -14,30 +14,31 @@ export class Templates {
     this.#builtIn = new Map(builtInTemplates().map((template) => [template.name, template]));
   }
 
-  list(): Template[] {
-    const all = new Map([...this.#builtIn, ...this.#table.list().map((each) => [each.name, each] as const)]);
+  async list(): Promise<Template[]> {
+    const own = await this.#table.list();
+    const all = new Map([...this.#builtIn, ...own.map((each) => [each.name, each] as const)]);
     return [...all.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  get(name: string): Template {
-    const template = this.#table.get(name) ?? this.#builtIn.get(name);
+  async get(name: string): Promise<Template> {
+    const template = (await this.#table.get(name)) ?? this.#builtIn.get(name);
     if (!template) throw new KindlingError('KND_TEMPLATE_UNKNOWN', `there is no template ${name}`);
     return template;
   }
 
   /** Faults that do not depend on values are found now, not when the first node shows up. */
-  put(name: string, text: string): Template & { warnings: string[] } {
+  async put(name: string, text: string): Promise<Template & { warnings: string[] }> {
     checkSyntax(text, { name });
     const warnings = text.includes('{{')
       ? warnOfUnknownKeys(text, name)
       : parseWorkflowTemplate(text, name).warnings;
     const template = { name, text, isBuiltIn: false };
-    this.#table.save(name, template);
+    await this.#table.save(name, template);
     return { ...template, warnings };
   }
 
-  delete(name: string): void {
-    if (this.#table.delete(name)) return;
+  async delete(name: string): Promise<void> {
+    if (await this.#table.delete(name)) return;
     if (!this.#builtIn.has(name))
       throw new KindlingError('KND_TEMPLATE_UNKNOWN', `there is no template ${name}`);
     throw new KindlingError('KND_TEMPLATE_INVALID', `${name} is built in and cannot be deleted`);

@@ -1,5 +1,5 @@
 import type { HostId } from '../../protocol/ids.ts';
-import type { Database } from '../store/database.ts';
+import type { Store } from '../store/store.ts';
 import type { StoredWorkflow, WorkflowDefinition, WorkflowProgress } from './workflow.ts';
 
 interface Row {
@@ -15,41 +15,41 @@ const SELECT =
  * SQLite rewrites a whole row with every change and progress changes with every report.
  */
 export class WorkflowTable {
-  readonly #database: Database;
+  readonly #store: Store;
 
-  constructor(database: Database) {
-    this.#database = database;
+  constructor(store: Store) {
+    this.#store = store;
   }
 
-  list(): StoredWorkflow[] {
+  async list(): Promise<StoredWorkflow[]> {
     return this.#read(`${SELECT} ORDER BY workflows.rowid`);
   }
 
-  byId(id: string): StoredWorkflow | undefined {
-    return this.#read(`${SELECT} WHERE workflows.id = ?`, id)[0];
+  async byId(id: string): Promise<StoredWorkflow | undefined> {
+    return (await this.#read(`${SELECT} WHERE workflows.id = ?`, id))[0];
   }
 
-  insert({ definition, progress }: StoredWorkflow): void {
-    this.#database.run(
+  async insert({ definition, progress }: StoredWorkflow): Promise<void> {
+    await this.#store.run(
       'INSERT INTO workflows (id, host_id, definition) VALUES (?, ?, ?)',
       definition.id,
       definition.hostId,
       JSON.stringify(definition),
     );
-    this.saveProgress(definition.id, progress);
+    await this.saveProgress(definition.id, progress);
   }
 
   /** Only a retry that renders anew changes what a workflow consists of. */
-  saveDefinition(definition: WorkflowDefinition): void {
-    this.#database.run(
+  async saveDefinition(definition: WorkflowDefinition): Promise<void> {
+    await this.#store.run(
       'UPDATE workflows SET definition = ? WHERE id = ?',
       JSON.stringify(definition),
       definition.id,
     );
   }
 
-  saveProgress(id: string, progress: WorkflowProgress): void {
-    this.#database.run(
+  async saveProgress(id: string, progress: WorkflowProgress): Promise<void> {
+    await this.#store.run(
       'INSERT INTO workflow_progress (workflow_id, document) VALUES (?, ?) ON CONFLICT (workflow_id) DO UPDATE SET document = excluded.document',
       id,
       JSON.stringify(progress),
@@ -57,34 +57,34 @@ export class WorkflowTable {
   }
 
   /** The newest workflow of a host. */
-  latestOf(hostId: HostId): StoredWorkflow | undefined {
-    return this.#read(`${SELECT} WHERE host_id = ? ORDER BY workflows.rowid DESC LIMIT 1`, hostId)[0];
+  async latestOf(hostId: HostId): Promise<StoredWorkflow | undefined> {
+    return (await this.#read(`${SELECT} WHERE host_id = ? ORDER BY workflows.rowid DESC LIMIT 1`, hostId))[0];
   }
 
   /**
    * Finished workflows of a host beyond the newest `kept`. The one that provisioned the newest generation stays for ever: while
    * it is there the generation is not written a second time.
    */
-  dispensableOf(hostId: HostId, kept: number): string[] {
-    return this.#database
-      .all<{ id: string }>(
-        `SELECT id FROM workflows JOIN workflow_progress ON workflow_id = id
+  async dispensableOf(hostId: HostId, kept: number): Promise<string[]> {
+    const rows = await this.#store.all<{ id: string }>(
+      `SELECT id FROM workflows JOIN workflow_progress ON workflow_id = id
          WHERE host_id = ?1 AND json_extract(document, '$.finishedAt') IS NOT NULL
          AND id IS NOT (SELECT id FROM workflows WHERE host_id = ?1 AND json_extract(definition, '$.generation') > 0
                         ORDER BY rowid DESC LIMIT 1)
          ORDER BY workflows.rowid DESC LIMIT -1 OFFSET ?2`,
-        hostId,
-        kept,
-      )
-      .map(({ id }) => id);
+      hostId,
+      kept,
+    );
+    return rows.map(({ id }) => id);
   }
 
-  delete(id: string): void {
-    this.#database.run('DELETE FROM workflows WHERE id = ?', id);
+  async delete(id: string): Promise<void> {
+    await this.#store.run('DELETE FROM workflows WHERE id = ?', id);
   }
 
-  #read(sql: string, ...values: string[]): StoredWorkflow[] {
-    return this.#database.all<Row>(sql, ...values).map((row) => ({
+  async #read(sql: string, ...values: string[]): Promise<StoredWorkflow[]> {
+    const rows = await this.#store.all<Row>(sql, ...values);
+    return rows.map((row) => ({
       definition: JSON.parse(row.definition) as WorkflowDefinition,
       progress: JSON.parse(row.progress) as WorkflowProgress,
     }));

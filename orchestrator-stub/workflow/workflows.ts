@@ -1,7 +1,7 @@
 import { KindlingError } from '../../protocol/error.ts';
 import type { HostId } from '../../protocol/ids.ts';
 import type { EventBus } from '../events/bus.ts';
-import type { Database } from '../store/database.ts';
+import type { Store } from '../store/store.ts';
 import { renderedAnew } from './rendered-anew.ts';
 import { WorkerIndex } from './worker-index.ts';
 import {
@@ -24,7 +24,7 @@ import {
 import type { WorkflowTable } from './workflow-table.ts';
 
 export interface WorkflowsOptions {
-  database: Database;
+  store: Store;
   table: WorkflowTable;
   bus: EventBus;
   now: () => Date;
@@ -49,16 +49,23 @@ export class Workflows {
   readonly #options: WorkflowsOptions;
   readonly #active = new Map<string, StoredWorkflow>();
   readonly #timers = new Map<string, NodeJS.Timeout>();
-  readonly #listeners: ((workflow: StoredWorkflow) => void)[] = [];
+  readonly #listeners: ((workflow: StoredWorkflow) => Promise<void>)[] = [];
+  /** What each open transaction has changed and memory does not hold yet. */
+  readonly #uncommitted = new WeakMap<object, Map<string, StoredWorkflow>>();
+  #isStopped = false;
   readonly index = new WorkerIndex();
 
-  constructor(options: WorkflowsOptions) {
+  private constructor(options: WorkflowsOptions, known: readonly StoredWorkflow[]) {
     this.#options = options;
-    for (const workflow of options.table.list()) this.#hold(workflow);
+    for (const workflow of known) this.#hold(workflow);
+  }
+
+  static async open(options: WorkflowsOptions): Promise<Workflows> {
+    return new Workflows(options, await options.table.list());
   }
 
   /** Calls `listener` with every change, inside its transaction: what it writes is there with the change or not at all. */
-  subscribe(listener: (workflow: StoredWorkflow) => void): void {
+  subscribe(listener: (workflow: StoredWorkflow) => Promise<void>): void {
     this.#listeners.push(listener);
   }
 
@@ -68,38 +75,36 @@ export class Workflows {
   }
 
   stop(): void {
+    this.#isStopped = true;
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
   }
 
   /** One that is paused before it begins is being prepared. */
-  add(definition: WorkflowDefinition, isPaused = false): StoredWorkflow {
+  async add(definition: WorkflowDefinition, isPaused = false): Promise<StoredWorkflow> {
     const workflow = { definition, progress: { ...newProgress(definition), isPaused } };
-    this.#options.database.transaction(() => {
-      this.#options.table.insert(workflow);
-      this.#changed(workflow);
+    await this.#options.store.transaction(async () => {
+      await this.#options.table.insert(workflow);
+      await this.#changed(workflow);
     });
     return workflow;
   }
 
-  list(): StoredWorkflow[] {
+  list(): Promise<StoredWorkflow[]> {
     return this.#options.table.list();
   }
 
-  find(id: string): StoredWorkflow | undefined {
-    const { database, table } = this.#options;
-    // Memory follows after COMMIT: what an open transaction has changed is in the table only.
-    const held = database.isInTransaction ? undefined : this.#active.get(id);
-    return held ?? table.byId(id);
+  async find(id: string): Promise<StoredWorkflow | undefined> {
+    return this.#held(id) ?? (await this.#options.table.byId(id));
   }
 
-  get(id: string): StoredWorkflow {
-    const workflow = this.find(id);
+  async get(id: string): Promise<StoredWorkflow> {
+    const workflow = await this.find(id);
     if (!workflow) throw new KindlingError('KND_WORKFLOW_UNKNOWN', `there is no workflow ${id}`);
     return workflow;
   }
 
-  latestOf(hostId: HostId): StoredWorkflow | undefined {
+  async latestOf(hostId: HostId): Promise<StoredWorkflow | undefined> {
     for (const workflow of this.#active.values()) if (workflow.definition.hostId === hostId) return workflow;
     return this.#options.table.latestOf(hostId);
   }
@@ -110,11 +115,20 @@ export class Workflows {
     return this.index.idsOf(workerId).flatMap((id) => this.#active.get(id) ?? []);
   }
 
-  report(id: string, report: ActionReport): void {
-    this.#change(id, (workflow) => applyReport(workflow.progress, report, this.#options.now()));
+  /**
+   * Applies a report that was judged by `seen`. False: the workflow is no longer what was seen, and the report is to be judged
+   * anew.
+   */
+  async report(seen: StoredWorkflow, report: ActionReport): Promise<boolean> {
+    let isStill = false;
+    await this.#change(seen.definition.id, ({ progress }) => {
+      isStill = progress === seen.progress;
+      return isStill ? applyReport(progress, report, this.#options.now()) : progress;
+    });
+    return isStill;
   }
 
-  retry(id: string): StoredWorkflow {
+  async retry(id: string): Promise<StoredWorkflow> {
     return this.#change(id, ({ progress, definition }) => {
       if (!isTerminal(progress.state) || currentIndex(progress) >= definition.actions.length) {
         throw refused(id, progress, 'retried');
@@ -124,23 +138,23 @@ export class Workflows {
   }
 
   /** Begins again at the action that failed, with the actions from there on as they are rendered today. */
-  retryAnew(id: string, fresh: WorkflowDefinition): StoredWorkflow {
-    const { database, table } = this.#options;
-    return database.transaction(() => {
-      const { definition, progress } = this.get(id);
+  async retryAnew(id: string, fresh: WorkflowDefinition): Promise<StoredWorkflow> {
+    const { store, table } = this.#options;
+    return store.transaction(async () => {
+      const { definition, progress } = await this.get(id);
       if (!isTerminal(progress.state) || currentIndex(progress) >= definition.actions.length) {
         throw refused(id, progress, 'retried');
       }
       const after = renderedAnew({ definition, progress }, fresh);
-      table.saveDefinition(after.definition);
-      table.saveProgress(id, after.progress);
-      this.#changed(after);
+      await table.saveDefinition(after.definition);
+      await table.saveProgress(id, after.progress);
+      await this.#changed(after);
       return after;
     });
   }
 
   /** Lets the action go on that waits for this very plan to be approved; the first digits of its hash will do. */
-  approve(id: string, plan: string): StoredWorkflow {
+  async approve(id: string, plan: string): Promise<StoredWorkflow> {
     return this.#change(id, ({ progress }) => {
       const waiting = planToApprove(progress);
       if (waiting === undefined) throw refused(id, progress, 'approved: no plan waits for it');
@@ -155,21 +169,21 @@ export class Workflows {
     });
   }
 
-  pause(id: string): StoredWorkflow {
+  async pause(id: string): Promise<StoredWorkflow> {
     return this.#change(id, ({ progress }) => {
       if (isTerminal(progress.state)) throw refused(id, progress, 'paused');
       return { ...progress, isPaused: true };
     });
   }
 
-  resume(id: string): StoredWorkflow {
+  async resume(id: string): Promise<StoredWorkflow> {
     return this.#change(id, ({ progress }) => {
       if (!progress.isPaused) throw refused(id, progress, 'resumed');
       return { ...progress, isPaused: false };
     });
   }
 
-  cancel(id: string, reason: string): StoredWorkflow {
+  async cancel(id: string, reason: string): Promise<StoredWorkflow> {
     return this.#change(id, ({ progress }) => {
       if (isTerminal(progress.state)) throw refused(id, progress, 'canceled');
       return cancel(progress, reason, this.#options.now());
@@ -177,15 +191,17 @@ export class Workflows {
   }
 
   /** Cancels what a host still has to do: it is deleted, deauthorized or gets a new generation. */
-  cancelAllOf(hostId: HostId, reason: string): void {
-    for (const { definition } of [...this.#active.values()]) {
-      if (definition.hostId === hostId) this.cancel(definition.id, reason);
-    }
+  async cancelAllOf(hostId: HostId, reason: string): Promise<void> {
+    await this.#options.store.transaction(async () => {
+      for (const { definition } of [...this.#active.values()]) {
+        if (definition.hostId === hostId) await this.cancel(definition.id, reason);
+      }
+    });
   }
 
   /** The host is deleted, and its workflows with it. */
   forget(hostId: HostId): void {
-    this.#options.database.afterCommit(() => {
+    this.#options.store.afterCommit(() => {
       for (const { definition } of [...this.#active.values()]) {
         if (definition.hostId === hostId) this.#release(definition.id);
       }
@@ -193,37 +209,56 @@ export class Workflows {
     });
   }
 
-  #change(id: string, decide: (workflow: StoredWorkflow) => WorkflowProgress): StoredWorkflow {
-    const before = this.get(id);
-    const progress = decide(before);
-    if (progress === before.progress) return before;
-    const after = { definition: before.definition, progress };
-    this.#options.database.transaction(
-      () => {
-        this.#options.table.saveProgress(id, progress);
-        this.#changed(after);
-        if (isTerminal(progress.state)) this.#forgetOldOnes(after.definition.hostId);
+  /** How durable a change must be is known before its transaction begins: it is decided by what memory holds, if that is still so then. */
+  async #change(id: string, decide: (workflow: StoredWorkflow) => WorkflowProgress): Promise<StoredWorkflow> {
+    const { store, table } = this.#options;
+    const held = this.#held(id);
+    const planned = held && decide(held);
+    if (held && planned === held.progress) return held;
+    const isProgressOnly = held && planned && !hasMoved(held.progress, planned);
+    const result = await store.transaction(
+      async () => {
+        const before = await this.get(id);
+        if (held && before !== held) return undefined;
+        const progress = planned ?? decide(before);
+        if (progress === before.progress) return before;
+        const after = { definition: before.definition, progress };
+        await table.saveProgress(id, progress);
+        await this.#changed(after);
+        if (isTerminal(progress.state)) await this.#forgetOldOnes(after.definition.hostId);
+        return after;
       },
-      hasMoved(before.progress, progress) ? 'synced' : 'buffered',
+      isProgressOnly ? 'buffered' : 'synced',
     );
-    return after;
+    return result ?? this.#change(id, decide);
   }
 
-  #changed(workflow: StoredWorkflow): void {
-    for (const listener of this.#listeners) listener(workflow);
-    this.#options.database.afterCommit(() => {
+  async #changed(workflow: StoredWorkflow): Promise<void> {
+    const { store } = this.#options;
+    if (store.current) {
+      const uncommitted = this.#uncommitted.get(store.current) ?? new Map<string, StoredWorkflow>();
+      this.#uncommitted.set(store.current, uncommitted.set(workflow.definition.id, workflow));
+    }
+    for (const listener of this.#listeners) await listener(workflow);
+    store.afterCommit(() => {
       this.#hold(workflow);
       this.#schedule(workflow.definition.id);
       this.#tell(workflow);
     });
   }
 
-  #forgetOldOnes(hostId: HostId): void {
-    const { database, table } = this.#options;
-    for (const id of table.dispensableOf(hostId, KEPT_PER_NODE)) {
-      table.delete(id);
-      database.afterCommit(() => this.index.forget(id));
+  async #forgetOldOnes(hostId: HostId): Promise<void> {
+    const { store, table } = this.#options;
+    for (const id of await table.dispensableOf(hostId, KEPT_PER_NODE)) {
+      await table.delete(id);
+      store.afterCommit(() => this.index.forget(id));
     }
+  }
+
+  /** What memory has of a workflow. It follows after COMMIT; a transaction sees its own changes before that. */
+  #held(id: string): StoredWorkflow | undefined {
+    const { current } = this.#options.store;
+    return (current && this.#uncommitted.get(current)?.get(id)) ?? this.#active.get(id);
   }
 
   #hold(workflow: StoredWorkflow): void {
@@ -252,26 +287,27 @@ export class Workflows {
   }
 
   #expireIn(id: string, waitMs: number): void {
+    clearTimeout(this.#timers.get(id));
+    this.#timers.delete(id);
+    if (this.#isStopped || !this.#active.has(id)) return;
     const timer = setTimeout(() => {
-      try {
-        this.#expire(id);
-      } catch (thrown) {
+      this.#expire(id).catch((thrown: unknown) => {
         this.#options.onFailure(thrown);
         this.#expireIn(id, EXPIRE_AGAIN_MS);
-      }
+      });
     }, waitMs);
     timer.unref();
     this.#timers.set(id, timer);
   }
 
-  #expire(id: string): void {
+  async #expire(id: string): Promise<void> {
     const { now, timeoutGraceMs } = this.#options;
-    if (!this.#active.has(id)) return;
-    const before = this.get(id).progress;
-    const after = this.#change(id, ({ definition, progress }) =>
+    const before = this.#active.get(id);
+    if (!before) return;
+    const after = await this.#change(id, ({ definition, progress }) =>
       applyTimeouts(definition, progress, now(), timeoutGraceMs),
     );
-    if (after.progress === before) this.#schedule(id);
+    if (after.progress === before.progress) this.#schedule(id);
   }
 
   #tell(workflow: StoredWorkflow): void {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { HostTable } from '../../orchestrator-stub/nodes/host-table.ts';
-import { Database } from '../../orchestrator-stub/store/database.ts';
+import { SqliteStore } from '../../orchestrator-stub/store/sqlite-store.ts';
 import { NODE, RunningStub } from './running-stub.ts';
 
 const ROOT = 'a'.repeat(64);
@@ -25,13 +25,13 @@ async function onboard(
 ): Promise<{ id: string; path: string; firstBootKey: string }> {
   await running.knock(node);
   const { id } = (await running.api('GET', `/api/v1/nodes/${node.uuid ?? NODE.uuid}`)).body;
-  const database = new Database(join(running.folder, 'kindling.sqlite'), {
+  const store = new SqliteStore(join(running.folder, 'kindling.sqlite'), {
     onDefect: (thrown) => {
       throw thrown;
     },
   });
-  const instance = new HostTable(database).instance(id);
-  database.close();
+  const instance = await new HostTable(store).instance(id);
+  await store.close();
   const path = `/api/v1/neighbours/${instance?.neighborsKey}`;
   return { id, firstBootKey: instance?.firstBootKey ?? '', path };
 }

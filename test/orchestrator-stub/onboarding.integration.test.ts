@@ -101,6 +101,20 @@ describe('the onboarding stream over TLS, which asks for no token', () => {
     expect(await over.promise).toBe(status.OK);
   });
 
+  test('knocks that come in one go are answered one after the other, and all before the stream ends', async () => {
+    await register(secure);
+    const call = openBidiStream(secure.client(), NonInteractiveOnboardingService.method.onboardNodeStream);
+    const states: NodeState[] = [];
+    const over = Promise.withResolvers<number>();
+    call.on('data', ({ nodeState }: OnboardNodeStreamResponse) => states.push(nodeState));
+    call.on('status', ({ code }) => over.resolve(code));
+    const stranger = { ...node, uuid: '00000000-0000-4000-8000-000000000000', serialnum: 'NOBODY1' };
+    for (const each of [node, stranger, node]) call.write(create(OnboardNodeStreamRequestSchema, each));
+    call.end();
+    expect(await over.promise).toBe(status.OK);
+    expect(states).toEqual([NodeState.REGISTERED, NodeState.UNSPECIFIED, NodeState.REGISTERED]);
+  });
+
   test('a machine that only showed itself is still «not found», so that a person may sign in', async () => {
     await secure.api('POST', '/api/v1/discovery', {
       json: { identity: { uuid: node.uuid, macs: [node.macId], nodeId: 'x' } },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type ClockContext, setClockFromNetwork } from '../../agent/boot/clock/set-clock.ts';
-import { Database } from '../../orchestrator-stub/store/database.ts';
+import { SqliteStore } from '../../orchestrator-stub/store/sqlite-store.ts';
 import { applyReport, newProgress } from '../../orchestrator-stub/workflow/workflow.ts';
 import { toErrorReport } from '../../protocol/error.ts';
 import { refuseSecrets } from '../../site/public-values.ts';
@@ -58,11 +58,11 @@ it('the text of a command that failed is in no report', async () => {
   expect(toErrorReport(thrown).message).toContain('sh … ended with exit code 3');
 });
 
-it('the database and what SQLite puts beside it are for their owner alone', () => {
+it('the database and what SQLite puts beside it are for their owner alone', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'kindling-s23-'));
-  const database = new Database(join(folder, 'kindling.sqlite'), { onDefect: () => {} });
+  const store = new SqliteStore(join(folder, 'kindling.sqlite'), { onDefect: () => {} });
   const modes = readdirSync(folder).map((file) => (statSync(join(folder, file)).mode & 0o777).toString(8));
-  database.close();
+  await store.close();
   rmSync(folder, { recursive: true });
   expect(modes.length).toBeGreaterThan(1);
   expect(new Set(modes)).toEqual(new Set(['600']));

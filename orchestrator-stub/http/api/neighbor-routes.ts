@@ -36,8 +36,8 @@ export function neighborRoutes({ hosts, neighbors, hasNeighbors }: NeighborRoute
         'A node says that it serves verified chunks of an image, and hears who else does; the key in the path came with its workflow',
       body: AnnouncementSchema,
       answer: z.object({ neighbours: z.array(z.string()), againSeconds: z.number() }),
-      handle: ({ path, body, client }) => {
-        const hostId = hostOf(path['key'] ?? '');
+      handle: async ({ path, body, client }) => {
+        const hostId = await hostOf(path['key'] ?? '');
         if (body.address !== client && !isPrivate(body.address)) {
           throw new KindlingError(
             'KND_API_INVALID',
@@ -56,14 +56,14 @@ export function neighborRoutes({ hosts, neighbors, hasNeighbors }: NeighborRoute
       summary: 'A node no longer serves chunks',
       status: 204,
       answer: z.void(),
-      handle: ({ path }) => neighbors.leave(hostOf(path['key'] ?? '')),
+      handle: async ({ path }) => neighbors.leave(await hostOf(path['key'] ?? '')),
     }),
   ];
 
   /** Once the installed system has booted, nothing is written any more. */
-  function hostOf(key: string): HostId {
-    const instance = hasNeighbors() ? hosts.instanceByNeighborsKey(key) : undefined;
-    const isTrusted = instance && hosts.byId(instance.hostId)?.currentState === 'ONBOARDED';
+  async function hostOf(key: string): Promise<HostId> {
+    const instance = hasNeighbors() ? await hosts.instanceByNeighborsKey(key) : undefined;
+    const isTrusted = instance && (await hosts.byId(instance.hostId))?.currentState === 'ONBOARDED';
     if (!instance || !isTrusted || instance.firstBootAt) {
       throw new KindlingError('KND_API_NOT_FOUND', 'no neighbors are known under this address');
     }

@@ -9,7 +9,13 @@ import type { Provisioning } from '../../provisioning/provisioning.ts';
 import type { Revocation } from '../../provisioning/revocation.ts';
 import type { LogTable } from '../../store/log-table.ts';
 import type { Workflows } from '../../workflow/workflows.ts';
-import { CorrectionSchema, LogLineSchema, NodeSchema, RegistrationSchema } from './node-schemas.ts';
+import {
+  CorrectionSchema,
+  LogLineSchema,
+  NodeSchema,
+  type NodeView,
+  RegistrationSchema,
+} from './node-schemas.ts';
 import { nodeView } from './node-view.ts';
 
 export interface NodeRouteParts {
@@ -36,11 +42,12 @@ export function nodeRoutes({
   revocation,
   refusals,
 }: NodeRouteParts): ApiRoute[] {
-  const view = (host: Host) => nodeView(host, hosts.instance(host.id), workflows.latestOf(host.id));
-  const viewInFull = (host: Host) => ({
-    ...view(host),
-    inventory: hosts.inventory(host.id) ?? hosts.claim(host.id),
-    attributes: hosts.attributes(host.id),
+  const view = async (host: Host) =>
+    nodeView(host, await hosts.instance(host.id), await workflows.latestOf(host.id));
+  const viewInFull = async (host: Host) => ({
+    ...(await view(host)),
+    inventory: (await hosts.inventory(host.id)) ?? (await hosts.claim(host.id)),
+    attributes: await hosts.attributes(host.id),
   });
   return [
     apiRoute({
@@ -53,7 +60,7 @@ export function nodeRoutes({
       body: DiscoverySchema,
       bodyLimit: DISCOVERY_LIMIT_BYTES,
       answer: z.object({ nodeId: z.string() }),
-      handle: ({ body, client }) => ({ nodeId: nodes.discover(body, client).id }),
+      handle: async ({ body, client }) => ({ nodeId: (await nodes.discover(body, client)).id }),
     }),
     apiRoute({
       method: 'GET',
@@ -75,7 +82,12 @@ export function nodeRoutes({
       operationId: 'listNodes',
       summary: 'Every node, the discovered ones included',
       answer: z.object({ nodes: z.array(NodeSchema) }),
-      handle: () => ({ nodes: nodes.list().map(view) }),
+      handle: async () => {
+        const views: NodeView[] = [];
+        // One after the other: a long list does not stand in the queue of the store as a whole.
+        for (const host of await nodes.list()) views.push(await view(host));
+        return { nodes: views };
+      },
     }),
     apiRoute({
       method: 'POST',
@@ -87,7 +99,7 @@ export function nodeRoutes({
       body: RegistrationSchema,
       status: 201,
       answer: NodeSchema,
-      handle: ({ body }) => view(nodes.register(body)),
+      handle: async ({ body }) => view(await nodes.register(body)),
     }),
     apiRoute({
       method: 'GET',
@@ -97,7 +109,7 @@ export function nodeRoutes({
       operationId: 'getNode',
       summary: 'One node with its inventory; {id} is an id, name, UUID, serial or MAC',
       answer: NodeSchema,
-      handle: ({ path }) => viewInFull(nodes.find(path['id'] ?? '')),
+      handle: async ({ path }) => viewInFull(await nodes.find(path['id'] ?? '')),
     }),
     apiRoute({
       method: 'PATCH',
@@ -108,8 +120,8 @@ export function nodeRoutes({
       summary: 'Correct a registration; a mismatch is cleared by it',
       body: CorrectionSchema,
       answer: NodeSchema,
-      handle: ({ path, body }) => {
-        const host = nodes.correct(path['id'] ?? '', body);
+      handle: async ({ path, body }) => {
+        const host = await nodes.correct(path['id'] ?? '', body);
         provisioning.advance(host.id);
         return view(host);
       },
@@ -133,7 +145,7 @@ export function nodeRoutes({
       operationId: 'onboardNode',
       summary: 'Let a registered node in: it gets its credentials at its next knock',
       answer: NodeSchema,
-      handle: ({ path }) => view(nodes.onboard(path['id'] ?? '')),
+      handle: async ({ path }) => view(await nodes.onboard(path['id'] ?? '')),
     }),
     apiRoute({
       method: 'POST',
@@ -143,7 +155,7 @@ export function nodeRoutes({
       operationId: 'deauthoriseNode',
       summary: 'Take the trust away: credentials and tokens stop working at once',
       answer: NodeSchema,
-      handle: ({ path }) => view(revocation.deauthorize(path['id'] ?? '')),
+      handle: async ({ path }) => view(await revocation.deauthorize(path['id'] ?? '')),
     }),
     apiRoute({
       method: 'POST',
@@ -154,9 +166,9 @@ export function nodeRoutes({
       summary: 'Choose the profile of a node that has none (manual mode)',
       body: z.strictObject({ profile: z.string().min(1).max(120) }),
       answer: NodeSchema,
-      handle: ({ path, body }) => {
-        provisioning.provision(path['id'] ?? '', body.profile);
-        return view(nodes.find(path['id'] ?? ''));
+      handle: async ({ path, body }) => {
+        await provisioning.provision(path['id'] ?? '', body.profile);
+        return view(await nodes.find(path['id'] ?? ''));
       },
     }),
     apiRoute({
@@ -168,9 +180,9 @@ export function nodeRoutes({
       summary: 'A new generation: when the node network-boots next, its disk is written anew',
       body: z.strictObject({ profile: z.string().min(1).max(120).optional() }),
       answer: NodeSchema,
-      handle: ({ path, body }) => {
-        provisioning.reprovision(path['id'] ?? '', body.profile);
-        return view(nodes.find(path['id'] ?? ''));
+      handle: async ({ path, body }) => {
+        await provisioning.reprovision(path['id'] ?? '', body.profile);
+        return view(await nodes.find(path['id'] ?? ''));
       },
     }),
     apiRoute({
@@ -182,7 +194,10 @@ export function nodeRoutes({
       summary: 'The newest log lines of a node, oldest first',
       query: z.object({ limit: z.coerce.number().int().min(1).max(100_000).default(1000) }),
       answer: z.object({ lines: z.array(LogLineSchema) }),
-      handle: ({ path, query }) => ({ lines: logs.tail(nodes.find(path['id'] ?? '').id, query.limit) }),
+      handle: async ({ path, query }) => {
+        const { id } = await nodes.find(path['id'] ?? '');
+        return { lines: await logs.tail(id, query.limit) };
+      },
     }),
     apiRoute({
       method: 'POST',
@@ -192,7 +207,7 @@ export function nodeRoutes({
       operationId: 'reportFirstBoot',
       summary: 'The installed system reports that it has booted; the key came with its cloud-init',
       answer: z.object({ nodeId: z.string() }),
-      handle: ({ path }) => ({ nodeId: provisioning.firstBoot(path['key'] ?? '').id }),
+      handle: async ({ path }) => ({ nodeId: (await provisioning.firstBoot(path['key'] ?? '')).id }),
     }),
     apiRoute({
       method: 'POST',
@@ -202,7 +217,7 @@ export function nodeRoutes({
       operationId: 'reportBootOrder',
       summary: 'The installed system has put itself at the head of the firmware’s boot order',
       answer: z.object({ nodeId: z.string() }),
-      handle: ({ path }) => ({ nodeId: provisioning.bootOrderCommitted(path['key'] ?? '').id }),
+      handle: async ({ path }) => ({ nodeId: (await provisioning.bootOrderCommitted(path['key'] ?? '')).id }),
     }),
   ];
 }

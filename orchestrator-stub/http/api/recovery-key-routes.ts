@@ -4,10 +4,12 @@ import { KindlingError } from '../../../protocol/error.ts';
 import type { HostTable } from '../../nodes/host-table.ts';
 import type { Nodes } from '../../nodes/nodes.ts';
 import type { RecoveryKeyTable } from '../../store/recovery-key-table.ts';
+import type { Store } from '../../store/store.ts';
 import { isTerminal, type StoredWorkflow } from '../../workflow/workflow.ts';
 import type { Workflows } from '../../workflow/workflows.ts';
 
 export interface RecoveryKeyRouteParts {
+  store: Store;
   nodes: Nodes;
   hosts: HostTable;
   recoveryKeys: RecoveryKeyTable;
@@ -25,6 +27,7 @@ const tag = 'nodes';
 
 /** Where nodes leave the recovery keys of their encrypted disks, and where operators find them. */
 export function recoveryKeyRoutes({
+  store,
   nodes,
   hosts,
   recoveryKeys,
@@ -41,15 +44,16 @@ export function recoveryKeyRoutes({
         'A node leaves the recovery key of its disk before it encrypts it; the key in the path came with its workflow',
       body: KeySchema,
       answer: z.object({ nodeId: z.string(), keyId: z.string() }),
-      handle: ({ path, body }) => {
-        const instance = hosts.instanceByEscrowKey(path['key'] ?? '');
-        const isTrusted = instance && hosts.byId(instance.hostId)?.currentState === 'ONBOARDED';
-        if (!instance || !isTrusted || !isEncrypting(workflows.latestOf(instance.hostId))) {
-          throw new KindlingError('KND_API_NOT_FOUND', 'no disk is being encrypted under this address');
-        }
-        recoveryKeys.save(instance.hostId, { ...body, receivedAt: new Date().toISOString() });
-        return { nodeId: instance.hostId, keyId: body.keyId };
-      },
+      handle: ({ path, body }) =>
+        store.transaction(async () => {
+          const instance = await hosts.instanceByEscrowKey(path['key'] ?? '');
+          const isTrusted = instance && (await hosts.byId(instance.hostId))?.currentState === 'ONBOARDED';
+          if (!instance || !isTrusted || !isEncrypting(await workflows.latestOf(instance.hostId))) {
+            throw new KindlingError('KND_API_NOT_FOUND', 'no disk is being encrypted under this address');
+          }
+          await recoveryKeys.save(instance.hostId, { ...body, receivedAt: new Date().toISOString() });
+          return { nodeId: instance.hostId, keyId: body.keyId };
+        }),
     }),
     apiRoute({
       method: 'GET',
@@ -59,7 +63,9 @@ export function recoveryKeyRoutes({
       operationId: 'getRecoveryKeys',
       summary: 'The recovery keys of a node’s encrypted disks, the newest first',
       answer: z.object({ keys: z.array(StoredKeySchema) }),
-      handle: ({ path }) => ({ keys: recoveryKeys.list(nodes.find(path['id'] ?? '').id) }),
+      handle: async ({ path }) => ({
+        keys: await recoveryKeys.list((await nodes.find(path['id'] ?? '')).id),
+      }),
     }),
   ];
 }

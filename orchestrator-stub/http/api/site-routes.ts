@@ -26,7 +26,7 @@ export function siteRoutes({ settings, profiles, provisioning, templates }: Site
       operationId: 'listProfiles',
       summary: 'Every profile',
       answer: z.object({ profiles: z.array(ProfileSchema) }),
-      handle: () => ({ profiles: profiles.list() }),
+      handle: async () => ({ profiles: await profiles.list() }),
     }),
     apiRoute({
       method: 'GET',
@@ -53,14 +53,14 @@ export function siteRoutes({ settings, profiles, provisioning, templates }: Site
           .describe('Also with a template or an image that is not there'),
       }),
       answer: ProfileSchema,
-      handle: ({ path, body, query }) => {
+      handle: async ({ path, body, query }) => {
         const checked = ProfileSchema.safeParse({ ...body, name: path['name'] });
         if (!checked.success) {
           throw new KindlingError('KND_PROFILE_INVALID', `a profile cannot be called «${path['name']}»`);
         }
-        if (query.force !== 'true') checkProfile(checked.data, (name) => templates.get(name));
-        profiles.save(checked.data.name, checked.data);
-        provisioning.catchUp(); // nodes may wait for it to be corrected
+        if (query.force !== 'true') await checkProfile(checked.data, (name) => templates.get(name));
+        await profiles.save(checked.data.name, checked.data);
+        await provisioning.catchUp(); // nodes may wait for it to be corrected
         return checked.data;
       },
     }),
@@ -73,9 +73,9 @@ export function siteRoutes({ settings, profiles, provisioning, templates }: Site
       summary: 'Remove a profile',
       status: 204,
       answer: z.void(),
-      handle: ({ path }) => {
+      handle: async ({ path }) => {
         const name = path['name'] ?? '';
-        if (!profiles.delete(name))
+        if (!(await profiles.delete(name)))
           throw new KindlingError('KND_PROFILE_UNKNOWN', `there is no profile ${name}`);
       },
     }),
@@ -98,8 +98,8 @@ export function siteRoutes({ settings, profiles, provisioning, templates }: Site
       summary: 'Change some of the site’s settings',
       body: SitePatchSchema,
       answer: SiteSettingsSchema,
-      handle: ({ body }) => {
-        if (body.defaultProfile) provisioning.profile(body.defaultProfile);
+      handle: async ({ body }) => {
+        if (body.defaultProfile) await provisioning.profile(body.defaultProfile);
         const given = Object.entries(body).filter(([, value]) => value !== undefined);
         return settings.change(Object.fromEntries(given));
       },

@@ -3,6 +3,7 @@ import { type ApiRoute, apiRoute } from '../../../net/server/route.ts';
 import type { Nodes } from '../../nodes/nodes.ts';
 import type { Provisioning } from '../../provisioning/provisioning.ts';
 import { ulid } from '../../store/identifiers.ts';
+import type { Store } from '../../store/store.ts';
 import { defineWorkflow } from '../../workflow/definition.ts';
 import { renderTemplate } from '../../workflow/go-template/render.ts';
 import { hardwareData } from '../../workflow/hardware.ts';
@@ -12,6 +13,7 @@ import type { Workflows } from '../../workflow/workflows.ts';
 import { WorkflowSchema, workflowView } from './workflow-schemas.ts';
 
 export interface WorkflowRouteParts {
+  store: Store;
   workflows: Workflows;
   templates: Templates;
   nodes: Nodes;
@@ -38,6 +40,7 @@ const hardware = z
   .describe('A Hardware object of Tinkerbell for «.Hardware», instead of what is known of the node');
 
 export function workflowRoutes({
+  store,
   workflows,
   templates,
   nodes,
@@ -54,9 +57,10 @@ export function workflowRoutes({
       summary: 'Every workflow, the oldest first',
       query: z.object({ node: z.string().optional() }),
       answer: z.object({ workflows: z.array(WorkflowSchema) }),
-      handle: ({ query }) => {
-        const nodeId = query.node ? nodes.find(query.node).id : undefined;
-        const wanted = workflows.list().filter(({ definition }) => !nodeId || definition.hostId === nodeId);
+      handle: async ({ query }) => {
+        const nodeId = query.node ? (await nodes.find(query.node)).id : undefined;
+        const all = await workflows.list();
+        const wanted = all.filter(({ definition }) => !nodeId || definition.hostId === nodeId);
         return { workflows: wanted.map(workflowView) };
       },
     }),
@@ -76,24 +80,25 @@ export function workflowRoutes({
         isPaused: z.boolean().default(false).describe('Prepare it only; «resume» lets it begin'),
       }),
       answer: WorkflowSchema,
-      handle: ({ body }) => {
-        const host = nodes.find(body.node);
-        const mac = host.reportedMac ?? host.mac ?? '';
-        const definition = defineWorkflow({
-          id: `workflow-${ulid(now().getTime()).toLowerCase()}`,
-          hostId: host.id,
-          generation: 0,
-          template: templates.get(body.template),
-          data: {
-            device_1: mac,
-            DeviceInfoHwMacID: mac,
-            ...provisioning.hardwareOf(host, body.hardware),
-            ...body.variables,
-          },
-          now: now(),
-        });
-        return workflowView(workflows.add(definition, body.isPaused));
-      },
+      handle: ({ body }) =>
+        store.transaction(async () => {
+          const host = await nodes.find(body.node);
+          const mac = host.reportedMac ?? host.mac ?? '';
+          const definition = defineWorkflow({
+            id: `workflow-${ulid(now().getTime()).toLowerCase()}`,
+            hostId: host.id,
+            generation: 0,
+            template: await templates.get(body.template),
+            data: {
+              device_1: mac,
+              DeviceInfoHwMacID: mac,
+              ...(await provisioning.hardwareOf(host, body.hardware)),
+              ...body.variables,
+            },
+            now: now(),
+          });
+          return workflowView(await workflows.add(definition, body.isPaused));
+        }),
     }),
     apiRoute({
       method: 'GET',
@@ -103,7 +108,7 @@ export function workflowRoutes({
       operationId: 'getWorkflow',
       summary: 'One workflow with its actions',
       answer: WorkflowSchema,
-      handle: ({ path }) => workflowView(workflows.get(path['id'] ?? '')),
+      handle: async ({ path }) => workflowView(await workflows.get(path['id'] ?? '')),
     }),
     ...(
       [
@@ -120,7 +125,7 @@ export function workflowRoutes({
         operationId: `${verb}Workflow`,
         summary,
         answer: WorkflowSchema,
-        handle: ({ path }) => workflowView(act(path['id'] ?? '')),
+        handle: async ({ path }) => workflowView(await act(path['id'] ?? '')),
       }),
     ),
     apiRoute({
@@ -148,7 +153,7 @@ export function workflowRoutes({
         plan: z.string().regex(/^[0-9a-f]{12,64}$/, 'the hash of the plan, or its first 12 digits or more'),
       }),
       answer: WorkflowSchema,
-      handle: ({ path, body }) => workflowView(workflows.approve(path['id'] ?? '', body.plan)),
+      handle: async ({ path, body }) => workflowView(await workflows.approve(path['id'] ?? '', body.plan)),
     }),
     apiRoute({
       method: 'GET',
@@ -158,7 +163,7 @@ export function workflowRoutes({
       operationId: 'listTemplates',
       summary: 'Every workflow template, the built-in ones included',
       answer: z.object({ templates: z.array(TemplateSchema) }),
-      handle: () => ({ templates: templates.list() }),
+      handle: async () => ({ templates: await templates.list() }),
     }),
     apiRoute({
       method: 'PUT',
@@ -169,9 +174,9 @@ export function workflowRoutes({
       summary: 'Add or replace a template; a built-in one is overlaid',
       body: z.strictObject({ text: z.string().min(1).max(1_000_000) }),
       answer: TemplateSchema.extend({ warnings }),
-      handle: ({ path, body }) => {
-        const template = templates.put(path['name'] ?? '', body.text);
-        provisioning.catchUp(); // nodes may wait for it to be corrected
+      handle: async ({ path, body }) => {
+        const template = await templates.put(path['name'] ?? '', body.text);
+        await provisioning.catchUp(); // nodes may wait for it to be corrected
         return template;
       },
     }),
@@ -195,8 +200,8 @@ export function workflowRoutes({
       summary: 'Render a template with values and check the outcome, without running it',
       body: z.strictObject({ variables, hardware }),
       answer: z.object({ text: z.string(), actions: z.number(), warnings }),
-      handle: ({ path, body }) => {
-        const template = templates.get(path['name'] ?? '');
+      handle: async ({ path, body }) => {
+        const template = await templates.get(path['name'] ?? '');
         const data = { ...hardwareData(body.hardware ?? {}), ...body.variables };
         const text = renderTemplate(template.text, data, { name: template.name });
         const { tasks, warnings: told } = parseWorkflowTemplate(text, template.name);

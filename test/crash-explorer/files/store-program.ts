@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { Database, type Durability } from '../../../orchestrator-stub/store/database.ts';
 import { DocumentTable } from '../../../orchestrator-stub/store/document-table.ts';
+import { SqliteStore } from '../../../orchestrator-stub/store/sqlite-store.ts';
+import type { Durability } from '../../../orchestrator-stub/store/store.ts';
 import { seededRandom } from '../../actions/image-writer/test-image.ts';
 
 // Changes the orchestrator's database, drawn from a seed, and prints each when it is acknowledged: the number of the change, and
@@ -12,7 +13,7 @@ const TEXT_BYTES = 40_000;
 const [folder = '', seed = '', changes = ''] = process.argv.slice(2);
 const random = seededRandom(Number(seed));
 const open = () => {
-  const database = new Database(join(folder, 'kindling.sqlite'), {
+  const database = new SqliteStore(join(folder, 'kindling.sqlite'), {
     onDefect: (thrown) => {
       throw thrown;
     },
@@ -29,19 +30,19 @@ console.log('open');
 for (let change = 1; change <= Number(changes); change += 1) {
   const { database, templates, settings } = store;
   const durability: Durability = random() < 0.3 ? 'buffered' : 'synced';
-  database.transaction(() => {
+  await database.transaction(async () => {
     // Each change leaves its number in two tables: both or neither.
-    settings.save('last', { change });
+    await settings.save('last', { change });
     const name = `t${Math.floor(random() * 8)}`;
-    if (random() < 0.15) templates.delete(name);
-    templates.save('last', { change, text: 'x'.repeat(random() < 0.5 ? TEXT_BYTES : 100) });
-    templates.save(name, { change, text: `${change} `.repeat(50) });
+    if (random() < 0.15) await templates.delete(name);
+    await templates.save('last', { change, text: 'x'.repeat(random() < 0.5 ? TEXT_BYTES : 100) });
+    await templates.save(name, { change, text: `${change} `.repeat(50) });
   }, durability);
   console.log(`${durability} ${change}`);
   // The orchestrator is stopped and started again.
   if (random() < 0.03) {
-    database.close();
+    await database.close();
     store = open();
   }
 }
-store.database.close();
+await store.database.close();

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type Host, status, swapUuidFields } from '../../../orchestrator-stub/nodes/host.ts';
 import { type Candidates, decideOnboarding } from '../../../orchestrator-stub/nodes/onboarding-decision.ts';
 import { correctHost, newHost, registerHost } from '../../../orchestrator-stub/nodes/registration.ts';
+import { isSerial } from '../../../orchestrator-stub/nodes/serial.ts';
 import { toHostId } from '../../../protocol/ids.ts';
 import fc from '../../seeds/fast-check.ts';
 
@@ -26,16 +27,17 @@ function decide(
   knock: Partial<typeof KNOCK> = {},
   policy: { isStrict?: boolean; isProvisioned?: boolean; isMacOfAnother?: boolean } = {},
 ) {
+  const isStrict = policy.isStrict ?? true;
   return decideOnboarding(
     { ...KNOCK, ...knock },
-    (serial) => ({
+    {
       byUuid: undefined,
       byMac: undefined,
       ...candidates,
-      bySerial: serial === 'N/A' ? undefined : candidates.bySerial,
-    }),
+      bySerial: isSerial(knock.serial ?? KNOCK.serial, isStrict) ? candidates.bySerial : undefined,
+    },
     {
-      isStrict: policy.isStrict ?? true,
+      isStrict,
       isProvisioned: () => policy.isProvisioned ?? false,
       isMacOfAnother: () => policy.isMacOfAnother ?? false,
     },

@@ -5,8 +5,8 @@ import { createInstance } from '../../../orchestrator-stub/nodes/instance.ts';
 import { Nodes } from '../../../orchestrator-stub/nodes/nodes.ts';
 import { type Profile, ProfileSchema } from '../../../orchestrator-stub/nodes/profile.ts';
 import { StatusProjection } from '../../../orchestrator-stub/provisioning/status-projection.ts';
-import { Database } from '../../../orchestrator-stub/store/database.ts';
 import { DocumentTable } from '../../../orchestrator-stub/store/document-table.ts';
+import { SqliteStore } from '../../../orchestrator-stub/store/sqlite-store.ts';
 import { defineWorkflow } from '../../../orchestrator-stub/workflow/definition.ts';
 import { WorkflowTable } from '../../../orchestrator-stub/workflow/workflow-table.ts';
 import { Workflows } from '../../../orchestrator-stub/workflow/workflows.ts';
@@ -27,7 +27,7 @@ tasks:
 `,
 };
 
-let database: Database;
+let store: SqliteStore;
 let hosts: HostTable;
 let profiles: DocumentTable<Profile>;
 let workflows: Workflows;
@@ -36,19 +36,19 @@ let hostId: HostId;
 /** While true, no COMMIT succeeds. */
 let isFailing: boolean;
 
-beforeEach(() => {
+beforeEach(async () => {
   isFailing = false;
   const onFailure = (thrown: unknown) => {
     throw thrown;
   };
   const now = () => new Date('2026-11-17T12:00:00Z');
-  database = new Database(':memory:', { onDefect: onFailure });
-  hosts = new HostTable(database);
-  const bus = new EventBus(database);
+  store = new SqliteStore(':memory:', { onDefect: onFailure });
+  hosts = new HostTable(store);
+  const bus = new EventBus(store);
   events = [];
   bus.subscribe(({ event }) => events.push(event));
   const nodes = new Nodes({
-    database,
+    store,
     hosts,
     bus,
     projectId: 'p',
@@ -56,23 +56,23 @@ beforeEach(() => {
     now,
     maxUnknown: () => 10,
   });
-  workflows = new Workflows({
-    database,
-    table: new WorkflowTable(database),
+  workflows = await Workflows.open({
+    store,
+    table: new WorkflowTable(store),
     bus,
     now,
     timeoutGraceMs: 0,
     onFailure,
   });
-  profiles = new DocumentTable<Profile>(database, 'profiles');
-  const projection = new StatusProjection({ database, hosts, nodes, profiles, now });
+  profiles = new DocumentTable<Profile>(store, 'profiles');
+  const projection = new StatusProjection({ store, hosts, nodes, profiles, now });
   workflows.subscribe((workflow) => projection.follow(workflow));
-  workflows.subscribe(() => {
-    if (isFailing) failingCommit(database);
+  workflows.subscribe(async () => {
+    if (isFailing) await failingCommit(store);
   });
-  const host = nodes.register({ uuid: '6f8a3c1e-0d2b-4a77-9c55-d1e0f2a3b4c5' });
+  const host = await nodes.register({ uuid: '6f8a3c1e-0d2b-4a77-9c55-d1e0f2a3b4c5' });
   hostId = host.id;
-  hosts.saveInstance(
+  await hosts.saveInstance(
     createInstance({
       id: 'inst-1',
       host,
@@ -81,47 +81,51 @@ beforeEach(() => {
       now: now(),
     }),
   );
-  workflows.add(defineWorkflow({ id: 'w', hostId, generation: 1, template: TEMPLATE, data: {}, now: now() }));
+  await workflows.add(
+    defineWorkflow({ id: 'w', hostId, generation: 1, template: TEMPLATE, data: {}, now: now() }),
+  );
   events.length = 0;
 });
 
-afterEach(() => {
+afterEach(async () => {
   workflows.stop();
-  database.close();
+  await store.close();
 });
 
-const line = () => hosts.instance(hostId)?.provisioningStatus.text;
-const start = (index: number) => workflows.report('w', { index, state: 'RUNNING', message: '' });
-const succeed = (index: number) => workflows.report('w', { index, state: 'SUCCESS', message: '' });
+const line = async () => (await hosts.instance(hostId))?.provisioningStatus.text;
+const start = async (index: number) =>
+  workflows.report(await workflows.get('w'), { index, state: 'RUNNING', message: '' });
+const succeed = async (index: number) =>
+  workflows.report(await workflows.get('w'), { index, state: 'SUCCESS', message: '' });
 
-test('a report whose COMMIT fails leaves everything as it was, and the same report again moves the line', () => {
-  start(0);
+test('a report whose COMMIT fails leaves everything as it was, and the same report again moves the line', async () => {
+  await start(0);
   events.length = 0;
   isFailing = true;
-  expect(() => succeed(0)).toThrow(/FOREIGN KEY/);
-  expect(line()).toContain('1/2');
-  expect(workflows.get('w').progress.actions[0]?.state).toBe('RUNNING');
+  await expect(succeed(0)).rejects.toThrow(/FOREIGN KEY/);
+  expect(await line()).toContain('1/2');
+  expect((await workflows.get('w')).progress.actions[0]?.state).toBe('RUNNING');
   expect(workflows.activeOf('52:54:00:12:34:56')[0]?.progress.actions[0]?.state).toBe('RUNNING');
   expect(events).toEqual([]);
 
   isFailing = false;
-  succeed(0);
-  expect(line()).toContain('2/2');
+  await succeed(0);
+  expect(await line()).toContain('2/2');
   expect(events.map(({ type }) => type)).toEqual(['node', 'workflow']);
 });
 
-test('the end of a workflow whose COMMIT fails does not count, and counts when it is reported again', () => {
-  start(0);
-  succeed(0);
-  start(1);
+test('the end of a workflow whose COMMIT fails does not count, and counts when it is reported again', async () => {
+  await start(0);
+  await succeed(0);
+  await start(1);
   isFailing = true;
-  expect(() => succeed(1)).toThrow(/FOREIGN KEY/);
-  expect(hosts.instance(hostId)?.currentState).toBe('UNSPECIFIED');
+  await expect(succeed(1)).rejects.toThrow(/FOREIGN KEY/);
+  expect((await hosts.instance(hostId))?.currentState).toBe('UNSPECIFIED');
   expect(workflows.activeOf('52:54:00:12:34:56')).toHaveLength(1);
 
   isFailing = false;
-  succeed(1);
-  expect(hosts.instance(hostId)?.currentState).toBe('RUNNING');
+  await succeed(1);
+  expect((await hosts.instance(hostId))?.currentState).toBe('RUNNING');
   expect(workflows.activeOf('52:54:00:12:34:56')).toHaveLength(0);
 });
 
@@ -132,26 +136,26 @@ test.each([
     metadata: { 'standalone-node': 'true' },
     text: 'Provisioned',
   },
-])('when all is done, $kind is "$text"', ({ metadata, text }) => {
+])('when all is done, $kind is "$text"', async ({ metadata, text }) => {
   const profile = { name: 'p', imageUrl: 'https://images.test/os.raw.gz', osType: 'IMMUTABLE', metadata };
-  profiles.save('p', ProfileSchema.parse(profile));
+  await profiles.save('p', ProfileSchema.parse(profile));
   for (const index of [0, 1]) {
-    start(index);
-    succeed(index);
+    await start(index);
+    await succeed(index);
   }
-  expect(hosts.byId(hostId)?.hostStatus.text).toBe(text);
+  expect((await hosts.byId(hostId))?.hostStatus.text).toBe(text);
 });
 
-test('a workflow that was canceled in a transaction that fails goes on', () => {
+test('a workflow that was canceled in a transaction that fails goes on', async () => {
   const canceled = () =>
-    database.transaction(() => {
-      workflows.cancelAllOf(hostId, 'a test');
-      expect(workflows.get('w').progress.state).toBe('CANCELLED');
-      failingCommit(database);
+    store.transaction(async () => {
+      await workflows.cancelAllOf(hostId, 'a test');
+      expect((await workflows.get('w')).progress.state).toBe('CANCELLED');
+      await failingCommit(store);
     });
-  expect(canceled).toThrow(/FOREIGN KEY/);
-  expect(workflows.get('w').progress.state).toBe('PENDING');
+  await expect(canceled()).rejects.toThrow(/FOREIGN KEY/);
+  expect((await workflows.get('w')).progress.state).toBe('PENDING');
   expect(events).toEqual([]);
-  start(0);
-  expect(line()).toContain('1/2');
+  await start(0);
+  expect(await line()).toContain('1/2');
 });

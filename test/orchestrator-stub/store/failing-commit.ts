@@ -1,7 +1,7 @@
-import type { Database } from '../../../orchestrator-stub/store/database.ts';
+import type { Store } from '../../../orchestrator-stub/store/store.ts';
 
 /** Lets the COMMIT of the open transaction fail: a row that refers to nothing, looked at only then. */
-export function failingCommit(database: Database): void {
-  database.run('PRAGMA defer_foreign_keys = ON');
-  database.run("INSERT INTO origins (host_id, origin) VALUES ('nobody', '')");
+export async function failingCommit(store: Store): Promise<void> {
+  await store.run('PRAGMA defer_foreign_keys = ON');
+  await store.run("INSERT INTO origins (host_id, origin) VALUES ('nobody', '')");
 }

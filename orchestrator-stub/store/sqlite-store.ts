@@ -1,17 +1,13 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { type KindlingError, toKindlingError } from '../../protocol/error.ts';
 import { migrate } from './migrations.ts';
 import { lackOfRoom, toStateFailure } from './state-failure.ts';
 import { StateHealth } from './state-health.ts';
-
-/**
- * synced: COMMIT returns when the disk has it, so a power cut takes nothing that was acknowledged.
- * buffered: for what is sent again or superseded within seconds (progress, log lines); a power cut may take the last of it,
- * a killed process never does.
- */
-export type Durability = 'synced' | 'buffered';
+import type { Durability, Store, StoreOptions, StoreValue } from './store.ts';
+import { Turns } from './turns.ts';
 
 const SYNCHRONOUS: Record<Durability, string> = { synced: 'FULL', buffered: 'NORMAL' };
 /** The process stands still while SQLite waits for a lock, so it waits for a short write of a person's sqlite3 and no longer. */
@@ -20,24 +16,28 @@ const BUSY_TIMEOUT_MS = 500;
 /** SQLite's own word for a database without a file. */
 const IN_MEMORY = ':memory:';
 
-export interface DatabaseOptions {
-  /** Told when something that was to follow a COMMIT has failed: the change itself is done and stays. */
-  onDefect: (thrown: unknown) => void;
+interface Transaction {
+  /** False from COMMIT or ROLLBACK on: what was started in it and outlives it is no longer part of it. */
+  isOpen: boolean;
+  /** What follows its COMMIT. */
+  followers: (() => void)[];
 }
 
-/** The one SQLite file of the stub: prepared statements by text, transactions that join, and what follows a COMMIT. */
-export class Database {
-  /** Whether the state folder takes writes. */
+/**
+ * One SQLite file in this process, through one connection: a statement outside of the open transaction waits until that one is over,
+ * so nobody sees half of it and there is one writer.
+ */
+export class SqliteStore implements Store {
   readonly health = new StateHealth(() => this.#probe());
   readonly #folder: string;
-  readonly #onDefect: DatabaseOptions['onDefect'];
+  readonly #onDefect: StoreOptions['onDefect'];
   readonly #connection: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  readonly #turns = new Turns();
+  readonly #context = new AsyncLocalStorage<Transaction>();
   #durability: Durability | undefined;
-  /** What follows the COMMIT of the transaction that is open. */
-  #followers: (() => void)[] | undefined;
 
-  constructor(path: string, { onDefect }: DatabaseOptions) {
+  constructor(path: string, { onDefect }: StoreOptions) {
     this.#folder = dirname(path);
     this.#onDefect = onDefect;
     try {
@@ -57,61 +57,71 @@ export class Database {
     });
   }
 
-  run(sql: string, ...values: SQLInputValue[]): number {
-    if (this.isInTransaction) return this.#write(sql, values);
-    this.#setDurability('synced');
-    const changes = this.#write(sql, values);
-    this.health.worked();
-    return changes;
+  get current(): Transaction | undefined {
+    const transaction = this.#context.getStore();
+    return transaction?.isOpen ? transaction : undefined;
   }
 
-  get<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined {
-    return this.#attempt(() => this.#prepare(sql).get(...values) as Row | undefined);
+  async run(sql: string, ...values: StoreValue[]): Promise<number> {
+    if (this.current) return this.#write(sql, values);
+    return this.#inTurn(() => {
+      this.#setDurability('synced');
+      const changes = this.#write(sql, values);
+      this.health.worked();
+      return changes;
+    });
   }
 
-  all<Row>(sql: string, ...values: SQLInputValue[]): Row[] {
-    return this.#attempt(() => this.#prepare(sql).all(...values) as Row[]);
+  async get<Row>(sql: string, ...values: StoreValue[]): Promise<Row | undefined> {
+    return this.#read(() => this.#prepare(sql).get(...values) as Row | undefined);
   }
 
-  get isInTransaction(): boolean {
-    return this.#followers !== undefined;
+  async all<Row>(sql: string, ...values: StoreValue[]): Promise<Row[]> {
+    return this.#read(() => this.#prepare(sql).all(...values) as Row[]);
   }
 
-  /** All or nothing. A transaction inside a transaction joins the outer one. */
-  transaction<T>(work: () => T, durability: Durability = 'synced'): T {
-    if (this.isInTransaction) return work();
+  async transaction<T>(work: () => Promise<T>, durability: Durability = 'synced'): Promise<T> {
+    if (this.current) return work();
+    await this.#turns.take();
+    try {
+      return await this.#transact(work, durability);
+    } finally {
+      this.#turns.end();
+    }
+  }
+
+  afterCommit(work: () => void): void {
+    const transaction = this.current;
+    if (transaction) transaction.followers.push(work);
+    else work();
+  }
+
+  async close(): Promise<void> {
+    await this.#inTurn(() => {
+      this.health.stop();
+      this.#statements.clear();
+      this.#connection.close();
+    });
+  }
+
+  async #transact<T>(work: () => Promise<T>, durability: Durability): Promise<T> {
     this.#setDurability(durability);
     this.#write('BEGIN IMMEDIATE');
-    const followers: (() => void)[] = [];
-    this.#followers = followers;
+    const transaction: Transaction = { isOpen: true, followers: [] };
     let result: T;
     try {
-      result = work();
+      result = await this.#context.run(transaction, work);
       this.#write('COMMIT');
     } catch (thrown) {
       this.#rollBack();
       throw thrown;
     } finally {
-      this.#followers = undefined;
+      transaction.isOpen = false;
     }
     this.health.worked();
-    for (const follower of followers) this.#follow(follower);
+    // Before the next turn: whoever has it finds in memory what the database has.
+    for (const follower of transaction.followers) this.#follow(follower);
     return result;
-  }
-
-  /**
-   * Does `work` once the open transaction is committed, in the order of the calls, and never if it is rolled back; at once where
-   * no transaction is open. Whatever others hear of a change, and whatever memory keeps of it, goes through here.
-   */
-  afterCommit(work: () => void): void {
-    if (this.#followers) this.#followers.push(work);
-    else work();
-  }
-
-  close(): void {
-    this.health.stop();
-    this.#statements.clear();
-    this.#connection.close();
   }
 
   /** A follower's fault must not look like a fault of the change, which is done. */
@@ -134,12 +144,14 @@ export class Database {
   }
 
   /** Writes the same number into the header again: the smallest change that goes the way of every other. */
-  #probe(): KindlingError | undefined {
+  async #probe(): Promise<KindlingError | undefined> {
     try {
       const failure = lackOfRoom(this.#folder);
-      if (failure || this.isInTransaction) return failure;
-      const version = this.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0;
-      this.transaction(() => this.#connection.exec(`PRAGMA user_version = ${version}`));
+      if (failure || this.current) return failure;
+      await this.transaction(async () => {
+        const version = this.#prepare('PRAGMA user_version').get()?.['user_version'] ?? 0;
+        this.#connection.exec(`PRAGMA user_version = ${version}`);
+      });
       return undefined;
     } catch (thrown) {
       return toStateFailure(thrown, this.#folder) ?? toKindlingError(thrown);
@@ -152,8 +164,23 @@ export class Database {
     this.#durability = durability;
   }
 
-  #write(sql: string, values: SQLInputValue[] = []): number {
+  #write(sql: string, values: StoreValue[] = []): number {
     return this.#attempt(() => Number(this.#prepare(sql).run(...values).changes));
+  }
+
+  async #read<T>(work: () => T): Promise<T> {
+    return this.current ? this.#attempt(work) : this.#inTurn(() => this.#attempt(work));
+  }
+
+  /** One statement runs to its end by itself: it needs a turn only where another has it. */
+  async #inTurn<T>(work: () => T): Promise<T> {
+    if (!this.#turns.isTaken) return work();
+    await this.#turns.take();
+    try {
+      return work();
+    } finally {
+      this.#turns.end();
+    }
   }
 
   #attempt<T>(work: () => T): T {
