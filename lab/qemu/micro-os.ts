@@ -5,10 +5,11 @@ import type { KernelSpec } from './machine-spec.ts';
 import { unpackKernel } from './unpack-kernel.ts';
 
 /**
- * For every kernel that starts under QEMU's translator. A busy host may give it no time for so long that the kernel misses ten ticks of its timer,
- * takes that for broken («IO-APIC + timer doesn't work») and panics. Real timers are to be checked: the product never asks for this.
+ * For every kernel that starts under QEMU's translator; the product never asks for these. A busy host may give the machine no time for so long that the
+ * kernel misses ten ticks of its timer, takes that for broken ("IO-APIC + timer doesn't work") and panics. And what guards a processor against
+ * other programs costs a fifth of every program start where it is emulated.
  */
-export const NO_TIMER_CHECK = 'no_timer_check';
+export const LAB_KERNEL_ARGUMENTS: readonly string[] = ['no_timer_check', 'mitigations=off'];
 
 /** For `failOn`: the Micro-OS has given up, or its kernel. */
 export const GAVE_UP = /KINDLING-FATAL|Kernel panic - not syncing/;
@@ -18,9 +19,8 @@ export async function microOsKernel(
   options: { profile?: Profile; compression?: Compression; cmdline?: string } = {},
 ): Promise<KernelSpec> {
   const { kernel, initramfs } = await ensureMicroOs(options.profile ?? 'minimal', options.compression);
-  // What guards a processor against other programs costs a fifth of every program start where it is emulated.
-  const lab = `console=ttyS0,115200 panic=-1 ${NO_TIMER_CHECK} mitigations=off`;
-  const cmdline = [ROOT_ARGUMENTS, lab, options.cmdline ?? ''].join(' ').trim();
+  const lab = ['console=ttyS0,115200', 'panic=-1', ...LAB_KERNEL_ARGUMENTS];
+  const cmdline = [ROOT_ARGUMENTS, ...lab, options.cmdline ?? ''].join(' ').trim();
   return { kernel, unpacked: await unpackKernel(kernel), initrd: initramfs, cmdline };
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ensureMicroOs } from '../../initrd/index.ts';
 import { ensureIpxe } from '../../ipxe/debian-ipxe.ts';
 import { openOperatorToken } from '../../site/operator-token.ts';
-import { NO_TIMER_CHECK } from '../qemu/micro-os.ts';
+import { LAB_KERNEL_ARGUMENTS } from '../qemu/micro-os.ts';
 import type { Bridge } from '../qemu/network.ts';
 import { MACHINES_BOOT, runKindling, startKindling } from './kindling.ts';
 import { forwardPort } from './port-forward.ts';
@@ -48,7 +48,8 @@ export async function startSite(bridge: Bridge, options: SiteOptions = {}): Prom
   const serve = [
     ...['serve', '--plain-port', String(PORT), '--host', bridge.hostAddress, '--state', state],
     ...(options.httpsBoot ? ['--port', String(TLS_PORT), '--https-boot'] : ['--plain']),
-    ...['--pxe', bridge.name, '--micro-os', microOs.folder, '--kernel-arg', NO_TIMER_CHECK],
+    ...['--pxe', bridge.name, '--micro-os', microOs.folder],
+    ...LAB_KERNEL_ARGUMENTS.flatMap((argument) => ['--kernel-arg', argument]),
   ];
   const { log } = await startKindling(bridge.namespace, serve, MACHINES_BOOT);
   await startCustomersDhcp(bridge, options.leases ?? new Map());

@@ -72,9 +72,9 @@ describe('on one machine with five kinds of disk', () => {
     expect(output).toMatch(/leaves alone \/dev\/nvme0n1: another disk comes first/);
   });
 
-  it.each(['sata', 'scsi'])('an image is written to the %s disk', async (bus) => {
-    const selector = `serial=${bus.toUpperCase()}1`;
-    expect(await shell.action('image2disk', { IMG_URL: url, KINDLING_DISK: selector })).toMatchObject({
+  // SATA: image-writer/image-writer.qemu.test.ts
+  it('an image is written to the SCSI disk', async () => {
+    expect(await shell.action('image2disk', { IMG_URL: url, KINDLING_DISK: 'serial=SCSI1' })).toMatchObject({
       exitCode: 0,
     });
   });

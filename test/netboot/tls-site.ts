@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { ensureMicroOs } from '../../initrd/index.ts';
-import { NO_TIMER_CHECK } from '../../lab/qemu/micro-os.ts';
+import { LAB_KERNEL_ARGUMENTS } from '../../lab/qemu/micro-os.ts';
 import type { Bridge } from '../../lab/qemu/network.ts';
 import { kill } from '../../lab/qemu/processes.ts';
 import { MACHINES_BOOT, runKindling, type Serving, startKindling } from '../../lab/site/kindling.ts';
@@ -30,8 +30,7 @@ export async function startTlsSite(bridge: Bridge, ...flags: string[]): Promise<
       bridge.name,
       '--micro-os',
       microOs.folder,
-      '--kernel-arg',
-      NO_TIMER_CHECK,
+      ...LAB_KERNEL_ARGUMENTS.flatMap((argument) => ['--kernel-arg', argument]),
       ...flags,
     ];
     server = await startKindling(bridge.namespace, [...serve, ...boot], MACHINES_BOOT);

@@ -1,10 +1,9 @@
-import { spawnSync } from 'node:child_process';
-import { mkdir, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ensureMicroOs, packDropin } from '../../../initrd/index.ts';
 import { bootMachine } from '../../../lab/qemu/machine.ts';
-import { NO_TIMER_CHECK } from '../../../lab/qemu/micro-os.ts';
+import { LAB_KERNEL_ARGUMENTS } from '../../../lab/qemu/micro-os.ts';
 import { makeFolder, removeFolder } from '../../../lab/qemu/processes.ts';
 
 const folder = makeFolder('micro-os-test');
@@ -44,7 +43,7 @@ describe('the Micro-OS', () => {
       kernel: {
         kernel,
         initrd: [initramfs, extra],
-        cmdline: `console=ttyS0 panic=-1 quiet ${NO_TIMER_CHECK} rdinit=/checks`,
+        cmdline: `console=ttyS0 panic=-1 quiet ${LAB_KERNEL_ARGUMENTS.join(' ')} rdinit=/checks`,
       },
     });
     const { groups } = await machine.console.waitFor(/identified, (\d+) MB free/, patience);
@@ -54,22 +53,5 @@ describe('the Micro-OS', () => {
     await machine.console.waitFor(/ext4: 1/, { timeoutMs: 1000 });
   });
 
-  it('boots as one EFI program from the default path of a disk', async () => {
-    const { uki } = await ensureMicroOs('minimal');
-    const esp = join(folder, 'esp.img');
-    await writeFile(esp, '');
-    await truncate(esp, 96 * 2 ** 20);
-    for (const [program, ...args] of [
-      ['mkfs.vfat', '-F', '32', esp],
-      ['mmd', '-i', esp, '::/EFI', '::/EFI/BOOT'],
-      ['mcopy', '-i', esp, uki, '::/EFI/BOOT/BOOTX64.EFI'],
-    ] as const)
-      expect(spawnSync(program, args, { encoding: 'utf8' }).stderr).toBe('');
-    await using machine = await bootMachine({
-      firmware: 'ovmf',
-      memoryMb: 512,
-      disks: [{ bus: 'virtio', file: esp }],
-    });
-    await machine.console.waitFor(/kindling-agent \d+\.\d+\.\d+/, patience);
-  });
+  // As one EFI program from a disk: efi-program.long.test.ts
 });

@@ -7,7 +7,7 @@ import { cached, hashOfFile } from '../../../initrd/build-cache.ts';
 import { runTool } from '../../../initrd/build-tool.ts';
 import { dependencyOf, resolvePackages, unpackPackage } from '../../../initrd/debian/packages.ts';
 import { type KernelModule, moduleIndexes, selectModules } from '../../../initrd/micro-os/kernel-modules.ts';
-import { NO_TIMER_CHECK } from '../../../lab/qemu/micro-os.ts';
+import { LAB_KERNEL_ARGUMENTS } from '../../../lab/qemu/micro-os.ts';
 import { ensureDebianRoot } from '../../../lab/target-images/debian-root.ts';
 import { type BootOptions, bootFilesOf } from '../../../standalone/usb/boot-files.ts';
 import { makeFatImage } from '../../../standalone/usb/fat-image.ts';
@@ -16,7 +16,7 @@ import { joinPartitions } from './join-partitions.ts';
 
 const MIB = 1024 * 1024;
 const ROOT_UUID = '6b696e64-6c69-4e67-a000-000000000006';
-const COMMAND_LINE = `root=UUID=${ROOT_UUID} console=tty0 console=ttyS0 net.ifnames=0 ${NO_TIMER_CHECK} mitigations=off apparmor=0 audit=0`;
+const COMMAND_LINE = `root=UUID=${ROOT_UUID} console=tty0 console=ttyS0 net.ifnames=0 ${LAB_KERNEL_ARGUMENTS.join(' ')} apparmor=0 audit=0`;
 const ESP: PartitionEntry = {
   number: 1,
   partLabel: 'esp',
@@ -109,7 +109,7 @@ export async function ensureDebianImage(secureBoot: NonNullable<BootOptions['sec
         ]),
         files.mbrCode,
       );
-      await runTool('zstd', ['-q', '-9', '-T0', raw, '-o', join(target, 'debian.raw.zst')]);
+      await runTool('zstd', ['-q', '-1', '-T0', raw, '-o', join(target, 'debian.raw.zst')]);
       for (const part of [root, esp, rootImage, raw]) await rm(part, { recursive: true });
     }),
   );

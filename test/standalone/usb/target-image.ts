@@ -6,7 +6,7 @@ import { LEGACY_BIOS_BOOTABLE } from '../../../formats/partition-table/gpt-field
 import type { PartitionEntry } from '../../../formats/partition-table/table.ts';
 import { indexImage } from '../../../images/index-image.ts';
 import { ensureMicroOs } from '../../../initrd/index.ts';
-import { NO_TIMER_CHECK } from '../../../lab/qemu/micro-os.ts';
+import { LAB_KERNEL_ARGUMENTS } from '../../../lab/qemu/micro-os.ts';
 import { type BootOptions, bootFilesOf } from '../../../standalone/usb/boot-files.ts';
 import { makeFatImage } from '../../../standalone/usb/fat-image.ts';
 import { staticBusybox } from './debian-image.ts';
@@ -44,7 +44,7 @@ export async function makeTargetImage(
   const boot = await bootFilesOf({
     kernel: await readFile((await ensureMicroOs('minimal')).kernel),
     initramfs: await tinyInitramfs(),
-    commandLine: `console=ttyS0 ${NO_TIMER_CHECK}`,
+    commandLine: ['console=ttyS0', ...LAB_KERNEL_ARGUMENTS].join(' '),
     title: 'Target',
     secureBoot,
   });

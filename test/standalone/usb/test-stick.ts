@@ -7,7 +7,7 @@ import { expect } from 'vitest';
 import { readPartitionTable } from '../../../formats/partition-table/read.ts';
 import type { PartitionEntry } from '../../../formats/partition-table/table.ts';
 import type { DiskFile } from '../../../lab/qemu/disk-file.ts';
-import { NO_TIMER_CHECK } from '../../../lab/qemu/micro-os.ts';
+import { LAB_KERNEL_ARGUMENTS } from '../../../lab/qemu/micro-os.ts';
 import { STICK_LABELS } from '../../../protocol/stick.ts';
 import { validateConfig } from '../../../standalone/config/validate.ts';
 import { type BootOptions, collectBootFiles } from '../../../standalone/usb/boot-files.ts';
@@ -30,7 +30,7 @@ export async function buildTestStick(
     target,
     createdBy: 'test',
     bootFiles: (kernelArguments, profile) =>
-      collectBootFiles(`${kernelArguments} ${NO_TIMER_CHECK}`, profile, { secureBoot }),
+      collectBootFiles([kernelArguments, ...LAB_KERNEL_ARGUMENTS].join(' '), profile, { secureBoot }),
     say: () => {},
   });
   return target;
