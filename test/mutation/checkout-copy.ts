@@ -25,8 +25,10 @@ const PATIENCE_MS = 300_000;
 /** A copy of this checkout that tests run in as an unprivileged user. */
 export class CheckoutCopy implements Disposable {
   readonly #folder = mkdtempSync(join(tmpdir(), 'kindling-mutation-'));
+  readonly #signal: AbortSignal;
 
-  constructor() {
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
     const generated = globSync('*/**/generated/**/*.{ts,js,wasm}', {
       exclude: (name) => name === 'node_modules',
     });
@@ -65,7 +67,10 @@ export class CheckoutCopy implements Disposable {
 
   /** Do all of these test files pass, in time? */
   async passes(project: string, tests: readonly string[]): Promise<boolean> {
-    return this.#vitest(project, tests, ['--bail=1'], PATIENCE_MS).catch(() => false);
+    return this.#vitest(project, tests, ['--bail=1'], PATIENCE_MS).catch(() => {
+      this.#signal.throwIfAborted();
+      return false;
+    });
   }
 
   async #vitest(
@@ -86,6 +91,7 @@ export class CheckoutCopy implements Disposable {
     const { exitCode } = await run(program, args, {
       cwd: this.#folder,
       env: { HOME: home, TMPDIR: home },
+      signal: this.#signal,
       timeoutMs,
       okExitCodes: [0, 1],
     });

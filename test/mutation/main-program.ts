@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { exitCodeOf, onEndSignal } from '../../system/end-signal.ts';
 import { seededRandom } from '../actions/image-writer/test-image.ts';
 import { findImports } from '../layout/find-imports.ts';
 import { thisRepository } from '../repository.ts';
@@ -27,7 +28,7 @@ interface Mutant extends Mutation {
  *
  * 1 draw  2 copy  3 which tests pass without a mutation  4 each mutation  5 report
  */
-async function main(): Promise<void> {
+async function main(signal: AbortSignal): Promise<void> {
   const { values } = parseArgs({
     options: {
       count: { type: 'string', default: '50' },
@@ -41,7 +42,7 @@ async function main(): Promise<void> {
   const drawn = draw(allMutants(values.under), Number(values.count), seed);
   console.log(`seed ${seed}: ${drawn.length} mutations`);
 
-  using copy = new CheckoutCopy();
+  using copy = new CheckoutCopy(signal);
   const sound = new Set<string>();
   for (const { name } of projects) {
     const tests = [...new Set(drawn.flatMap((mutant) => mutant.tests[name] ?? []))];
@@ -113,4 +114,11 @@ function describe({ kind, file, source, start, end, replacement }: Mutant): stri
   return `${file}:${line} ${kind}: ${short(source.slice(start, end))} → ${short(replacement)}`;
 }
 
-await main();
+const stop = new AbortController();
+using _ended = onEndSignal((signal) => {
+  process.exitCode = exitCodeOf(signal);
+  stop.abort();
+});
+await main(stop.signal).catch((thrown: unknown) => {
+  if (!stop.signal.aborted) throw thrown;
+});
