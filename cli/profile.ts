@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { getCACertificates } from 'node:tls';
 import type { Command } from 'commander';
 import { parse } from 'yaml';
 import { openResponse } from '../net/http.ts';
@@ -85,7 +86,7 @@ async function show(name: string, options: ConnectionOptions): Promise<void> {
 
 async function add(name: string, options: AddOptions): Promise<void> {
   const connection = new ServerConnection(options);
-  if (options.image && !options.force) await lookForImage(options.image);
+  if (options.image && !options.force) await lookForImage(options.image, connection.ca);
   const path = options.force ? `${pathOf(name)}?force=true` : pathOf(name);
   const profile = await connection.call<Profile>('PUT', path, {
     ...(options.file ? readProfile(options.file) : {}),
@@ -125,11 +126,13 @@ async function setDefault(
 }
 
 /** A server that says it has no such image is believed; one that cannot be reached from here may well be from the nodes. */
-async function lookForImage(url: string): Promise<void> {
+async function lookForImage(url: string, siteCa: string | undefined): Promise<void> {
   if (!/^https?:/.test(url)) return;
   try {
     const signal = AbortSignal.timeout(LOOK_MS);
-    const response = await openResponse(siteNetwork(), url, {
+    // The image may be the orchestrator's own file, or anybody's.
+    const network = siteNetwork(siteCa && [...getCACertificates('default'), siteCa]);
+    const response = await openResponse(network, url, {
       method: 'HEAD',
       followsRedirects: true,
       signal,

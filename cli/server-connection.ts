@@ -35,6 +35,8 @@ const STALL_MS = 60_000;
 
 /** How to reach the orchestrator: flags, then environment, then what `kindling serve` left in its state folder. */
 export class ServerConnection {
+  /** The site's CA, where this machine has it. */
+  readonly ca: string | undefined;
   readonly #url: URL;
   readonly #network: HttpNetwork;
   readonly #token: string | undefined;
@@ -44,9 +46,9 @@ export class ServerConnection {
     const text = server ?? environment['KINDLING_SERVER'] ?? kept ?? 'https://localhost:8443';
     if (!URL.canParse(text)) throw new KindlingError('KND_USAGE', `${text} is not a URL`);
     this.#url = new URL(text);
-    const ca = readIfThere(environment['KINDLING_CA'] ?? join(state, 'site-ca.crt'));
+    this.ca = readIfThere(environment['KINDLING_CA'] ?? join(state, 'site-ca.crt'));
     // Without proxies: the orchestrator is in the operator's own network, and often on this machine.
-    this.#network = ca === undefined ? {} : { trust: createSecureContext({ ca }) };
+    this.#network = this.ca === undefined ? {} : { trust: createSecureContext({ ca: this.ca }) };
     this.#token = environment['KINDLING_TOKEN'] ?? readIfThere(join(state, 'operator-token'))?.trim();
   }
 

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
@@ -104,6 +104,19 @@ describe('the commands, against a server that was started by one', () => {
       code: 1,
       err: expect.stringContaining('KND_PROFILE_UNKNOWN'),
     });
+  });
+
+  test('profile add looks for an image among the orchestrator’s own files too', async () => {
+    const url = (await readFile(join(folder, 'server-url'), 'utf8')).trim();
+    const image = `${url}/tink-stack/os.raw.zst`;
+    expect(await kindling('profile', 'add', 'own', '--image', image)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('there is no image at'),
+    });
+    await mkdir(join(folder, 'tink-stack'), { recursive: true });
+    await writeFile(join(folder, 'tink-stack/os.raw.zst'), 'image');
+    expect(await kindling('profile', 'add', 'own', '--image', image)).toMatchObject({ code: 0, err: '' });
+    await kindling('profile', 'delete', 'own');
   });
 
   test('node: register, show, correct, onboard, deauthorize, delete', async () => {

@@ -134,6 +134,14 @@ describe('on a device that is not ready', () => {
   }
 });
 
+it('kindling serve --pxe as the page has it opens the port for boot files by itself', async () => {
+  await network.namespace.run('ip', ['link', 'add', 'bare0', 'type', 'bridge']);
+  const serve = ['serve', '--pxe', 'bare0', '--state', join(root, 'state')];
+  const { log, process: server } = await startKindling(network.namespace, serve, 'operator’s token');
+  await kill(server, 'SIGTERM');
+  expect(log()).toMatch(/without TLS http:\/\/.*:8080$/m);
+});
+
 it('names the interfaces there are when the one given is wrong', async () => {
   const { stderr, exitCode } = await execa(
     process.execPath,
