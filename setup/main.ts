@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describeError, KindlingError, toKindlingError } from '../protocol/error.ts';
+import { run } from '../system/run.ts';
 import { generateCode } from './generate.ts';
 import { installDebianPackages } from './install-debian-packages.ts';
 import { besideBusyProcesses, longTestEnvironment, seededTestFiles, usualProjects } from './long-tests.ts';
@@ -51,6 +52,7 @@ const COMMANDS: Record<string, NpmCommand> = {
   'test:unit': { ...onNodeAlone, start: unitTests },
   lint: { ...onNodeAlone, start: lint },
   kindling: { ...onNodeAlone, start: kindling },
+  'new-action': { ...onNodeAlone, start: startAction },
 };
 
 /** 1 npm packages (done by run.mjs)  2 root  3 Debian packages  4 the command itself */
@@ -126,6 +128,17 @@ function lint(args: string[]): Promise<number> {
         node(['node_modules/knip/bin/knip.js', '--no-progress']),
       ),
   );
+}
+
+/** A new action in the layout of the formatter, which also sorts its import into the others. */
+async function startAction(args: string[]): Promise<number> {
+  const { newAction } = await import('./new-action/new-action.ts');
+  const files = await newAction(args);
+  const sources = files.filter((file) => file.endsWith('.ts'));
+  await run('node_modules/.bin/biome', ['check', '--write', ...sources]);
+  for (const file of files) console.log(file);
+  console.log(`next: npm run test:unit -- test/actions/${args[0]}`);
+  return 0;
 }
 
 /** After a check that failed: what mends it. */

@@ -4,6 +4,7 @@ import { SETTINGS, type Setting } from '../agent/config/settings.ts';
 import { markdownTable } from '../formats/markdown-table.ts';
 import { httpApiPage } from '../orchestrator-stub/http/api/reference-page.ts';
 import { ERROR_CODES } from '../protocol/error-codes.ts';
+import { docsIndexPage } from './docs-index.ts';
 import { layoutPage } from './folders.ts';
 import { whatWeBelievePage } from './what-we-believe.ts';
 
@@ -14,6 +15,7 @@ export const REFERENCE_PAGES: Record<string, () => string> = {
   'http-api.md': httpApiPage,
   'layout.md': layoutPage,
   '../explanation/what-we-believe.md': whatWeBelievePage,
+  '../README.md': docsIndexPage,
 };
 
 const EXIT_CLASSES = {

@@ -44,6 +44,7 @@ async function bundleFile(entry: string, options: BuildOptions): Promise<string>
 async function sharedOptions(): Promise<BuildOptions> {
   return {
     absWorkingDir: ROOT,
+    preserveSymlinks: true, // paths are part of the text: the same bytes where node_modules is a link, as in a second work tree
     bundle: true,
     platform: 'node',
     target: 'node26',

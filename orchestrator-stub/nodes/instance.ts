@@ -24,6 +24,8 @@ export interface Instance {
   bootOrderAt: string | null;
   /** How often the node came back into the Micro-OS before this generation had reported. */
   fallbacks: number;
+  /** How long after the end of its last workflow it was back: seconds say “it never started its disk”, half an hour “it hung”. */
+  secondsAway?: number;
   /** Secret of the address that the installed system reports its first boot to. */
   firstBootKey: string;
   /** Secrets of the addresses for the recovery key and for neighbors: only the Micro-OS knows them, never the installed system. */
@@ -116,9 +118,10 @@ export function awaitsFirstBoot(instance: Instance): boolean {
 }
 
 /** The node is in the Micro-OS again, and its installed system never reported. The disk stays as it is. */
-export function markFallback(instance: Instance, now: Date): Instance {
+export function markFallback(instance: Instance, secondsAway: number, now: Date): Instance {
   return {
     ...instance,
+    secondsAway,
     fallbacks: (instance.fallbacks ?? 0) + 1,
     provisioningStatus: status('First Boot Failed: looking for the reason', 'ERROR', now),
   };
@@ -126,8 +129,11 @@ export function markFallback(instance: Instance, now: Date): Instance {
 
 /** The post-mortem has an answer. */
 export function markFirstBootFailed(instance: Instance, reason: string, now: Date): Instance {
+  const { secondsAway } = instance;
+  const back =
+    secondsAway === undefined ? '' : `; it was back in the Micro-OS ${secondsAway} s after the restart`;
   return {
     ...instance,
-    provisioningStatus: status(`First Boot Failed: ${reason} (KND_FIRST_BOOT_FAILED)`, 'ERROR', now),
+    provisioningStatus: status(`First Boot Failed: ${reason}${back} (KND_FIRST_BOOT_FAILED)`, 'ERROR', now),
   };
 }

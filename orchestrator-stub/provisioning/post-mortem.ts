@@ -34,8 +34,10 @@ export class PostMortem {
       const host = await hosts.byId(hostId);
       const before = await hosts.instance(hostId);
       if (!host || !before || !awaitsFirstBoot(before)) return;
-      if ((await workflows.latestOf(hostId))?.progress.finishedAt === null) return;
-      const instance = markFallback(before, now());
+      const finishedAt = (await workflows.latestOf(hostId))?.progress.finishedAt;
+      if (finishedAt === null) return;
+      const awayMs = now().getTime() - Date.parse(finishedAt ?? before.provisioningStatus.at);
+      const instance = markFallback(before, Math.round(awayMs / 1000), now());
       await hosts.saveInstance(instance);
       await nodes.tell(host, 'fallback');
       const { actionRegistry, actionVersion } = settings();

@@ -7,7 +7,7 @@ import { COMMANDS } from './unmarked-blocks.ts';
 const SHORT_MS = 120_000;
 const LONG_MS = 1_800_000;
 
-/** Types every runnable command of a page in order. Gives the first that fails or prints something else than the page shows. */
+/** Types every runnable command of a page in order, and saves the files that it shows. Gives the first that fails or prints something else than the page shows. */
 export async function firstLie(
   markdown: string,
   reader: Reader,
@@ -15,6 +15,8 @@ export async function firstLie(
 ): Promise<string | undefined> {
   const backgrounds: { line: number; program: Background }[] = [];
   for (const block of fencedBlocks(markdown)) {
+    const file = /^file: (\S+)$/.exec(block.mark)?.[1];
+    if (file !== undefined) await reader.save(file, `${block.lines.join('\n')}\n`);
     const marks = block.mark.split(' ');
     const isLong = marks.includes('long');
     if (!COMMANDS.includes(block.language) || !marks.includes('runnable') || (isLong && !withLong)) continue;

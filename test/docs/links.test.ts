@@ -1,13 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { repositoryOf, thisRepository } from '../repository.ts';
 import { brokenLinks } from './broken-links.ts';
-import { anchorsOf } from './markdown-page.ts';
+import { anchorsOf, linksOf } from './markdown-page.ts';
 
 it('every relative link and anchor in README, docs, CHANGELOG, CONTRIBUTING and SECURITY leads somewhere', () => {
   const repository = thisRepository();
   const pages = repository.files.filter((file) => /^(docs\/.*|[A-Z]+)\.md$/.test(file));
   expect(pages).toEqual(expect.arrayContaining(['README.md', 'CHANGELOG.md', 'docs/README.md']));
   expect(brokenLinks(repository, pages)).toEqual([]);
+});
+
+it('docs/README.md links to every page of docs', () => {
+  const { files, read } = thisRepository();
+  const linked = new Set(linksOf(read('docs/README.md')).map(({ target }) => `docs/${target}`));
+  const pages = files.filter((file) => /^docs\/.*\.md$/.test(file) && file !== 'docs/README.md');
+  expect(pages.filter((page) => !linked.has(page))).toEqual([]);
 });
 
 describe('the test of links', () => {

@@ -6,7 +6,14 @@ import { firstLie } from './first-lie.ts';
 import { Reader } from './reader.ts';
 
 /** What the reader of a page has before the first command: files, a network. */
-const READER_HAS: Record<string, string> = {};
+const READER_HAS: Record<string, string> = {
+  'docs/how-to/boot-over-the-network.md': `mkdir tftp; ip link add eth1 type veth peer name floor
+    ip address add 10.0.0.1/24 dev eth1; ip link set eth1 up; ip link set floor up`,
+  'docs/how-to/build-the-micro-os.md': 'touch bnx2-mips-09-6.2.1b.fw',
+  'docs/how-to/migrate-a-standalone-config.md': `printf 'user_name="edge"\\nhost_type="container"\\n' > config-file`,
+  'docs/how-to/publish-an-image.md': `truncate -s 16M disk.raw; mke2fs -q -F disk.raw
+    kindling image index disk.raw -o old.zst; cp old.zst.manifest new.zst.manifest`,
+};
 
 const { files, read } = thisRepository();
 const pages = files.filter(

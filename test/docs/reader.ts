@@ -92,6 +92,12 @@ export class Reader implements AsyncDisposable {
     return { exitCode: done ? undefined : Number(value), printed: this.#printedBy(step) };
   }
 
+  /** Saves a file in the folder where the reader is. */
+  async save(name: string, text: string): Promise<void> {
+    const step = await this.#write(text);
+    await this.type(`cp ${step}.sh ${name}`);
+  }
+
   /** Types a command in another terminal. */
   async typeInBackground(command: string): Promise<Background> {
     const step = await this.#write(command);
@@ -103,9 +109,9 @@ export class Reader implements AsyncDisposable {
     };
   }
 
-  async #write(command: string): Promise<string> {
+  async #write(text: string): Promise<string> {
     const step = join(this.#folder, `step-${++this.#steps}`);
-    await writeFile(`${step}.sh`, `${command}\n`);
+    await writeFile(`${step}.sh`, `${text}\n`);
     return step;
   }
 
