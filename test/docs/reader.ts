@@ -38,6 +38,8 @@ cd ~/kindling
 set +e`;
 /** npm prints what it runs; no page shows that. */
 const NPM_BANNER = /^\n> kindling@\S+ .*\n> exec .*\n\n/;
+/** A step that takes long says now and then how far it is; how often depends on the machine. */
+const PROGRESS = /^▸ .* · \d+ s\n/gm;
 
 /**
  * A person who types what a page says: a shell in a fresh checkout, with an empty home, a network and processes of its own.
@@ -116,7 +118,10 @@ export class Reader implements AsyncDisposable {
   }
 
   #printedBy(step: string): string[] {
-    const text = readFileSync(`${step}.out`, 'utf8').replace(NPM_BANNER, '').trimEnd();
+    const text = readFileSync(`${step}.out`, 'utf8')
+      .replace(NPM_BANNER, '')
+      .replaceAll(PROGRESS, '')
+      .trimEnd();
     return text === '' ? [] : text.replaceAll(join(this.#folder, 'you'), '/home/you').split('\n');
   }
 
