@@ -72,17 +72,18 @@ export class SqliteStore implements Store {
     });
   }
 
-  async get<Row>(sql: string, ...values: StoreValue[]): Promise<Row | undefined> {
+  get<Row>(sql: string, ...values: StoreValue[]): Promise<Row | undefined> {
     return this.#read(() => this.#prepare(sql).get(...values) as Row | undefined);
   }
 
-  async all<Row>(sql: string, ...values: StoreValue[]): Promise<Row[]> {
+  all<Row>(sql: string, ...values: StoreValue[]): Promise<Row[]> {
     return this.#read(() => this.#prepare(sql).all(...values) as Row[]);
   }
 
   async transaction<T>(work: () => Promise<T>, durability: Durability = 'synced'): Promise<T> {
     if (this.current) return work();
-    await this.#turns.take();
+    const turn = this.#turns.take();
+    if (turn) await turn;
     try {
       return await this.#transact(work, durability);
     } finally {
@@ -169,7 +170,8 @@ export class SqliteStore implements Store {
   }
 
   async #read<T>(work: () => T): Promise<T> {
-    return this.current ? this.#attempt(work) : this.#inTurn(() => this.#attempt(work));
+    if (this.current || !this.#turns.isTaken) return this.#attempt(work);
+    return this.#inTurn(() => this.#attempt(work));
   }
 
   /** One statement runs to its end by itself: it needs a turn only where another has it. */

@@ -7,15 +7,15 @@ export class Turns {
     return this.#isTaken;
   }
 
-  /** Resolves when it is the caller's turn; the caller ends it with end(). */
-  async take(): Promise<void> {
+  /** Undefined: it is the caller's turn. Else it is when the promise resolves. The caller ends it with end(). */
+  take(): Promise<void> | undefined {
     if (!this.#isTaken) {
       this.#isTaken = true;
-      return;
+      return undefined;
     }
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.push(resolve);
-    await promise;
+    return promise;
   }
 
   /** The next one has the turn from this moment on: nobody who comes now gets in between. */

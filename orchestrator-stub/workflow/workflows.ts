@@ -218,8 +218,8 @@ export class Workflows {
     const isProgressOnly = held && planned && !hasMoved(held.progress, planned);
     const result = await store.transaction(
       async () => {
-        const before = await this.get(id);
-        if (held && before !== held) return undefined;
+        if (held && this.#held(id) !== held) return undefined;
+        const before = held ?? (await this.get(id));
         const progress = planned ?? decide(before);
         if (progress === before.progress) return before;
         const after = { definition: before.definition, progress };
