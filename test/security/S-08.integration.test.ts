@@ -1,10 +1,10 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { sendForgedDatagram } from '../../lab/pxe/forged-datagram.ts';
 import { fetchByTftp } from '../../lab/pxe/tftp-client.ts';
 import { startTftpServer, type TftpServer } from '../../netboot/tftp/tftp-server.ts';
 import { TftpTransfer } from '../../netboot/tftp/tftp-transfer.ts';
-import { sendForgedDatagram } from './forged-datagram.ts';
 
 const content = Buffer.alloc(100_000, 7);
 const readRequest = (...options: string[]) =>
