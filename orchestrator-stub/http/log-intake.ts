@@ -34,7 +34,7 @@ const MAX_LEVEL_CHARACTERS = 20;
 const MAX_AHEAD_MS = 5 * 60_000;
 /** Of callers without a token: bytes of one address, and of all. A node that boots sends some 100 kB before it has its token. */
 const STRANGERS = {
-  burst: BODY_LIMIT_BYTES,
+  burst: 1024 * 1024,
   perSecond: 16 * 1024,
   inAll: { burst: 64 * 1024 * 1024, perSecond: 1024 * 1024 },
 } as const;
@@ -53,10 +53,16 @@ export function logIntakeRoute({ hosts, logs, bus, caller, now }: LogIntakeParts
     answer: async ({ request, response }) => {
       const who = await caller?.(request.headers.authorization);
       const type = request.headers['content-type'] ?? '';
-      const body = await decompress(await readBody(request), request.headers['content-encoding']);
-      if (caller && !who && !strangers.allows(plainAddress(request.socket.remoteAddress), body.length)) {
-        throw new KindlingError('KND_API_BUSY', 'too many log lines without a token');
-      }
+      const isStranger = caller !== undefined && !who;
+      const limit = isStranger ? STRANGERS.burst : BODY_LIMIT_BYTES;
+      const requireRoom = (bytes: number) => {
+        if (isStranger && !strangers.allows(plainAddress(request.socket.remoteAddress), bytes))
+          throw new KindlingError('KND_API_BUSY', 'too many log lines without a token');
+      };
+      const sent = await readBody(request, limit);
+      requireRoom(sent.length); // before it is unpacked, which costs more than to send it
+      const body = await decompress(sent, request.headers['content-encoding'], limit);
+      requireRoom(Math.max(0, body.length - sent.length));
       const records = readRecords(body, type);
       const byHost = new Map<HostId, { host: Host; own: OtlpRecord[] }>();
       for (const record of records) {
@@ -155,12 +161,12 @@ function readRecords(body: Buffer, type: string): OtlpRecord[] {
   );
 }
 
-async function decompress(body: Buffer, encoding: string | undefined): Promise<Buffer> {
+async function decompress(body: Buffer, encoding: string | undefined, limit: number): Promise<Buffer> {
   if (encoding === undefined || encoding === 'identity') return body;
   if (encoding !== 'gzip')
     throw new KindlingError('KND_API_INVALID', `cannot read content-encoding ${encoding}`);
   try {
-    return await unpack(body, { maxOutputLength: BODY_LIMIT_BYTES });
+    return await unpack(body, { maxOutputLength: limit });
   } catch (cause) {
     throw new KindlingError('KND_API_INVALID', 'the body is not gzip, or too large unpacked', { cause });
   }
