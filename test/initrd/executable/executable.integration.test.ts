@@ -30,6 +30,8 @@ async function runInEmptyRoot(program: string, args: string[], options: { asFirs
   const namespaces = options.asFirstProcess ? ['--mount', '--pid', '--fork'] : ['--mount'];
   return execa('unshare', [...namespaces, '--propagation=private', 'chroot', root, '/program', ...args], {
     reject: false,
+    extendEnv: false, // nor does it know our folders
+    env: { PATH: process.env['PATH'] },
   });
 }
 
