@@ -12,20 +12,7 @@ import { WorkflowTable } from '../../../orchestrator-stub/workflow/workflow-tabl
 import { Workflows } from '../../../orchestrator-stub/workflow/workflows.ts';
 import type { HostId } from '../../../protocol/ids.ts';
 import { failingCommit } from '../store/failing-commit.ts';
-
-const TEMPLATE = {
-  name: 'two',
-  text: `version: "0.1"
-name: two
-global_timeout: 600
-tasks:
-  - name: work
-    worker: 52:54:00:12:34:56
-    actions:
-      - {name: stream-os-image, image: example.org/a/one:1, timeout: 60}
-      - {name: reboot, image: example.org/a/two:1, timeout: 60}
-`,
-};
+import { TWO_ACTIONS } from '../workflow/two-actions.ts';
 
 let store: SqliteStore;
 let hosts: HostTable;
@@ -82,7 +69,7 @@ beforeEach(async () => {
     }),
   );
   await workflows.add(
-    defineWorkflow({ id: 'w', hostId, generation: 1, template: TEMPLATE, data: {}, now: now() }),
+    defineWorkflow({ id: 'w', hostId, generation: 1, template: TWO_ACTIONS, data: {}, now: now() }),
   );
   events.length = 0;
 });

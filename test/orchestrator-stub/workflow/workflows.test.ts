@@ -7,20 +7,7 @@ import { defineWorkflow } from '../../../orchestrator-stub/workflow/definition.t
 import { WorkflowTable } from '../../../orchestrator-stub/workflow/workflow-table.ts';
 import { Workflows } from '../../../orchestrator-stub/workflow/workflows.ts';
 import { toHostId } from '../../../protocol/ids.ts';
-
-const TEMPLATE = {
-  name: 'two',
-  text: `version: "0.1"
-name: two
-global_timeout: 600
-tasks:
-  - name: work
-    worker: 52:54:00:12:34:56
-    actions:
-      - {name: one, image: example.org/a/one:1, timeout: 60}
-      - {name: two, image: example.org/a/two:1, timeout: 60}
-`,
-};
+import { TWO_ACTIONS } from './two-actions.ts';
 
 let store: SqliteStore;
 let workflows: Workflows;
@@ -40,7 +27,7 @@ beforeEach(async () => {
   const hostId = toHostId('host-1');
   await new HostTable(store).save(newHost(hostId, 'p', now()));
   await workflows.add(
-    defineWorkflow({ id: 'w', hostId, generation: 1, template: TEMPLATE, data: {}, now: now() }),
+    defineWorkflow({ id: 'w', hostId, generation: 1, template: TWO_ACTIONS, data: {}, now: now() }),
   );
   events.length = 0;
 });
