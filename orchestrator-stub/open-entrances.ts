@@ -60,7 +60,7 @@ const HTTP: Record<string, Entrance> = {
   'POST /v1/logs': {
     changes: 'adds lines to the log of a stranger; of a registered node only with its token',
     limits:
-      '4 MiB unpacked, 1,000 records; 16 kB/s per address, 1 MiB/s in all; 1 MB kept per stranger, pruned by arrival',
+      '1 MiB unpacked, of a node with its token 4 MiB, 1,000 records; 16 kB/s per address, 1 MiB/s in all; 1 MB kept per stranger, pruned by arrival',
   },
   'GET /tink-stack/{*}': {
     changes: 'an event says which file was fetched',

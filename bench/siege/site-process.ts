@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { startTftpServer } from '../../netboot/tftp/tftp-server.ts';
 import { startStub } from '../../orchestrator-stub/serve.ts';
 import { keepRunning } from '../../system/keep-running.ts';
-import type { StubFigures } from '../fleet/messages.ts';
+import { ON_LOOPBACK, sendFigures } from '../fleet/loopback-stub.ts';
 import type { SiegeReady } from './messages.ts';
 
 // What `kindling serve --pxe --syslog` opens to strangers, in one process as it is there; without DHCP, which needs a device.
@@ -14,10 +14,7 @@ writeFileSync(join(stack, 'initramfs-x86_64'), Buffer.alloc(64 * 2 ** 20));
 keepRunning((thrown) => console.error(thrown));
 const stub = await startStub({
   stateFolder,
-  host: '127.0.0.1',
-  port: 0,
-  plainPort: false,
-  names: ['localhost'],
+  ...ON_LOOPBACK,
   dialects: ['tink-legacy'],
   syslogPort: 0,
 });
@@ -29,11 +26,7 @@ const tftp = await startTftpServer({
 });
 
 process.on('disconnect', () => process.exit()); // whoever asked for the figures is gone
-process.on('message', () => {
-  const { user, system } = process.cpuUsage();
-  const rssMb = Math.round(process.memoryUsage.rss() / 2 ** 20);
-  process.send?.({ kind: 'figures', rssMb, cpuSeconds: (user + system) / 1e6 } satisfies StubFigures);
-});
+process.on('message', sendFigures);
 process.send?.({
   kind: 'ready',
   url: stub.urls.http,

@@ -13,7 +13,7 @@ import { type Inside, lookInside, whatItSaw } from '../provisioning/look-inside.
 const ROOT_OFFSET = 49 * 2 ** 20;
 
 // The same by HTTPS, with Secure Boot, to an immutable system: provisioning/immutable.qemu.test.ts
-it('npm run demo: an empty machine becomes a running node, template «ubuntu»: every stage is shown, drawn, and true', async () => {
+it('npm run demo: an empty machine becomes a running node, template ubuntu: every stage is shown, drawn, and true', async () => {
   let output = '';
   let nodeId = '';
   let inside: Partial<Inside> = {};

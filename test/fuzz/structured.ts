@@ -15,7 +15,7 @@ const number32 = fc.oneof(
 const byte = fc.oneof({ weight: 3, arbitrary: fc.nat(0xff) }, fc.constantFrom(0, 1, 0x7f, 0x80, 0xff));
 const bytes = (most: number): Arbitrary<Buffer> =>
   fc.uint8Array({ maxLength: most }).map((part) => Buffer.from(part));
-/** Of all kinds, surrogates without a partner too; fast-check's own «binary» takes seconds to begin. */
+/** Of all kinds, surrogates without a partner too; fast-check's own `binary` takes seconds to begin. */
 const letter = fc.nat(0xffff).map((code) => String.fromCharCode(code));
 const word = fc.oneof(fc.constantFrom(...WORDS, ''), fc.string({ maxLength: 12, unit: letter }));
 /** Usually what it should be. */

@@ -4,11 +4,11 @@ import { BlockDevice } from '../../../actions/disks/block-device.ts';
 import { LUKS_HEADER_BYTES } from '../../../actions/encryption/luks.ts';
 import { type Run, run } from '../../../system/run.ts';
 
-/** So much of a header is written by the «cryptsetup» that encrypts nothing. */
+/** So much of a header is written by the `cryptsetup` that encrypts nothing. */
 export const HEADER_WRITTEN = 2 ** 20;
 
 /**
- * This host's kernel has no device mapper, so «cryptsetup» is one that encrypts nothing: a loop device behind where the header would be. What is
+ * This host's kernel has no device mapper, so `cryptsetup` is one that encrypts nothing: a loop device behind where the header would be. What is
  * tested is the moving, which does not care; the real thing is in encryption.qemu.test.ts.
  */
 export const withoutCipher: Run = async (program, args, options) => {
