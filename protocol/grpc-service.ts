@@ -74,6 +74,8 @@ export interface CallSettings {
   /** From now; none by default. */
   deadlineMs?: number;
   signal?: AbortSignal | undefined;
+  /** Told what the server sent before its first message. */
+  onHeaders?: (headers: Metadata) => void;
 }
 
 /** Calls a unary method; rejects with grpc-js' ServiceError. */
@@ -115,6 +117,7 @@ export async function collectServerStream<M extends DescMethod>(
     optionsOf(settings),
   );
   cancelOnAbort(call, settings.signal);
+  if (settings.onHeaders) call.once('metadata', settings.onHeaders);
   const messages: Response<M>[] = [];
   for await (const message of call) messages.push(message as Response<M>);
   return messages;

@@ -4,6 +4,12 @@ import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 export type TinkDialect = 'tink-legacy' | 'tink-current';
 
 /**
+ * Sent before the contexts by a legacy server that keeps the text of a repeated RUNNING and the action's first start time. No
+ * tink-server sends it, so no tink-server gets progress that it would misread.
+ */
+export const STORES_PROGRESS_HEADER = 'kindling-stores-progress';
+
+/**
  * Tells which dialect a ReportActionStatus request is written in, by its wire types alone: legacy has a varint state in
  * field 4 and a text in 6, current a text in 4 and a varint state in 6. Undefined for anything that fits neither.
  */

@@ -64,16 +64,16 @@ async function runAndReport(work: Work, around: ActionSurroundings): Promise<Car
   }
   log.info({ image: work.image, timeoutMs: work.timeoutMs }, `started ${work.name}`);
 
-  const progress = new ProgressReporter((text) =>
+  const progress = new ProgressReporter(start.message, (text) =>
     server.storesProgress
       ? server.report(work, { ...start, message: text })
       : Promise.resolve('accepted' as const),
   );
   const isAfterwards = executor.secondsAfterReport?.(work) !== undefined;
-  const executed =
+  const running =
     work.timeoutMs === 0
-      ? timedOutAtOnce(work)
-      : await executor.execute(work, {
+      ? Promise.resolve(timedOutAtOnce(work))
+      : executor.execute(work, {
           log,
           signal,
           isDryRun: isAfterwards,
@@ -82,7 +82,7 @@ async function runAndReport(work: Work, around: ActionSurroundings): Promise<Car
             around.onProgress(work, event);
           },
         });
-  await progress.end(); // a late RUNNING must not overtake the result
+  const executed = await running.finally(() => progress.end()); // a late RUNNING must not overtake the result
   signal?.throwIfAborted();
 
   const isDeferred = isAfterwards && executed.state === 'success';

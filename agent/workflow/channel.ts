@@ -17,6 +17,7 @@ export interface TokenSource {
 
 /** How long a call may take, and who may end it earlier. */
 type CallLimits = Required<Pick<CallSettings, 'deadlineMs'>> & Pick<CallSettings, 'signal'>;
+type StreamSettings = CallLimits & Pick<CallSettings, 'onHeaders'>;
 
 /** A connection to the workflow server, with the node's bearer token on every call. */
 export class WorkflowChannel {
@@ -40,10 +41,10 @@ export class WorkflowChannel {
   collect<M extends DescMethod>(
     method: Kind<M, 'server_streaming'>,
     request: MessageInitShape<M['input']>,
-    limits: CallLimits,
+    settings: StreamSettings,
   ): Promise<Response<M>[]> {
     return this.#withToken((headers) =>
-      collectServerStream<M>(this.#client, method, request, { ...limits, headers }),
+      collectServerStream<M>(this.#client, method, request, { ...settings, headers }),
     );
   }
 

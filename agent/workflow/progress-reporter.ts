@@ -1,22 +1,42 @@
 import type { ProgressEvent } from '../../protocol/action-events.ts';
 
-const AT_MOST_EVERY_MS = 10_000;
+const AT_MOST_EVERY_MS = 5_000;
+/** Twice within the time after which an operator is told that a node is silent. */
+const BEAT_MS = 15_000;
 
-/** Sends progress as a text now and then, one at a time; a text that cannot be sent is dropped, a newer one follows. */
+/**
+ * Sends how an action goes as a text: what it told, now and then, and its last text again while it tells nothing, so that a long
+ * silent action is not taken for a dead node. One at a time; a text that cannot be sent is dropped, a newer one follows.
+ */
 export class ProgressReporter {
   readonly #send: (text: string) => Promise<unknown>;
+  readonly #beat: NodeJS.Timeout;
   #inFlight: Promise<unknown> | undefined;
   #lastSentAt = Number.NEGATIVE_INFINITY;
-  #lastText = '';
+  #lastText: string;
 
-  constructor(send: (text: string) => Promise<unknown>) {
+  constructor(startText: string, send: (text: string) => Promise<unknown>) {
     this.#send = send;
+    this.#lastText = startText;
+    this.#beat = setInterval(() => {
+      if (performance.now() - this.#lastSentAt >= BEAT_MS) this.#sendNow(this.#lastText);
+    }, BEAT_MS);
+    this.#beat.unref();
   }
 
   show(event: ProgressEvent): void {
     const text = progressText(event);
     const isDue = performance.now() - this.#lastSentAt >= AT_MOST_EVERY_MS;
-    if (!isDue || this.#inFlight || text === this.#lastText) return;
+    if (isDue && text !== this.#lastText) this.#sendNow(text);
+  }
+
+  async end(): Promise<void> {
+    clearInterval(this.#beat);
+    await this.#inFlight;
+  }
+
+  #sendNow(text: string): void {
+    if (this.#inFlight) return;
     this.#lastSentAt = performance.now();
     this.#lastText = text;
     this.#inFlight = this.#send(text)
@@ -25,13 +45,9 @@ export class ProgressReporter {
         this.#inFlight = undefined;
       });
   }
-
-  async end(): Promise<void> {
-    await this.#inFlight;
-  }
 }
 
-/** «writing image 42 % · 3 min left · 210 MB/s» */
+/** `writing image 42 % · 180 s left · rate 210 MB/s` */
 export function progressText({ stage, percent, etaSeconds, figures }: ProgressEvent): string {
   const share = percent === undefined ? '' : ` ${Math.floor(percent)} %`;
   const left = etaSeconds === undefined ? [] : [`${Math.ceil(etaSeconds)} s left`];

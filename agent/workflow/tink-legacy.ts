@@ -6,6 +6,7 @@ import {
   type WorkflowContext,
   WorkflowService,
 } from '../../protocol/generated/tink-legacy_pb.js';
+import { STORES_PROGRESS_HEADER } from '../../protocol/tink-dialect.ts';
 import { hasGrpcCode } from '../connection/explain.ts';
 import type { WorkflowChannel } from './channel.ts';
 import {
@@ -29,14 +30,18 @@ const STATES = {
 /** tink 0.9 to 0.12 and EMF: the server lists where each workflow stands, the worker asks every few seconds. */
 export class TinkLegacy implements WorkflowServer {
   readonly dialect = 'tink-legacy';
-  // A repeated RUNNING would set the action's start time anew, and its text is thrown away.
-  readonly storesProgress = false;
   readonly #channel: WorkflowChannel;
   readonly #workerId: string;
+  // To tink-server a repeated RUNNING is a new start time, and its text is thrown away: it gets none.
+  #storesProgress = false;
 
   constructor(channel: WorkflowChannel, workerId: string) {
     this.#channel = channel;
     this.#workerId = workerId;
+  }
+
+  get storesProgress(): boolean {
+    return this.#storesProgress;
   }
 
   async nextAction(signal?: AbortSignal): Promise<Work | undefined> {
@@ -88,7 +93,13 @@ export class TinkLegacy implements WorkflowServer {
     return this.#channel.collect(
       WorkflowService.method.getWorkflowContexts,
       { workerId: this.#workerId },
-      { deadlineMs: CALL_DEADLINE_MS, signal },
+      {
+        deadlineMs: CALL_DEADLINE_MS,
+        signal,
+        onHeaders: (headers) => {
+          this.#storesProgress = headers.get(STORES_PROGRESS_HEADER).length > 0;
+        },
+      },
     );
   }
 

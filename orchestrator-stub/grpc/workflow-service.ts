@@ -1,7 +1,7 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import {
   type handleUnaryCall,
-  type Metadata,
+  Metadata,
   type Server,
   type ServerUnaryCall,
   type ServerWritableStream,
@@ -28,7 +28,7 @@ import {
 } from '../../protocol/generated/tink-legacy_pb.js';
 import { methodDefinition } from '../../protocol/grpc-service.ts';
 import type { HostId } from '../../protocol/ids.ts';
-import { dialectOfReport, type TinkDialect } from '../../protocol/tink-dialect.ts';
+import { dialectOfReport, STORES_PROGRESS_HEADER, type TinkDialect } from '../../protocol/tink-dialect.ts';
 import type { Caller } from '../credentials/access.ts';
 import type { StoredWorkflow } from '../workflow/workflow.ts';
 import { judgeCurrentReport } from './current-answers.ts';
@@ -86,6 +86,7 @@ export function addWorkflowService(server: Server, parts: WorkflowServiceParts):
         for (const workflow of parts.workflows.activeOf(workerId)) {
           if (await mayUse(caller, workflow)) workflows.push(workflow);
         }
+        if (!parts.isStrict) call.sendMetadata(progressHeaders());
         for (const context of contextsFor(workerId, workflows)) call.write(context);
         call.end();
       })
@@ -195,6 +196,12 @@ export function addWorkflowService(server: Server, parts: WorkflowServiceParts):
         );
     };
   }
+}
+
+function progressHeaders(): Metadata {
+  const headers = new Metadata();
+  headers.set(STORES_PROGRESS_HEADER, 'yes');
+  return headers;
 }
 
 /** What to answer when the store fails. */

@@ -30,6 +30,8 @@ const UBUNTU = [
   'reboot',
 ];
 
+const REBOOT = { handOver: { kind: 'reboot' } } as const;
+
 async function startSite(dialect: TinkDialect, transport: (typeof TRANSPORTS)[number]): Promise<RunningStub> {
   const site = await RunningStub.start({
     dialects: [dialect],
@@ -106,6 +108,24 @@ describe.each(DIALECTS)('agent and stub, %s', (dialect) => {
     removeFolder(agent);
   });
 
+  it('progress of a running action reaches the operator', async () => {
+    await using site = await startSite(dialect, 'TLS + JWT');
+    await site.api('PATCH', '/api/v1/site', { json: { defaultProfile: 'edge' } });
+    await site.api('POST', '/api/v1/nodes', { json: { uuid: UUID, autoOnboard: true } });
+    const agent = startAgent(site, {
+      script: async (work, _run, onProgress) => {
+        if (work.name === 'stream-os-image') {
+          onProgress({ type: 'progress', stage: 'writing', percent: 42 });
+          await until(async () => (await node(site)).workflow.message.includes('writing 42 %'), 'progress');
+        }
+        return { state: 'success', message: 'ok', ...(work.name === 'reboot' ? REBOOT : {}) };
+      },
+    });
+    await agent.ended;
+    expect((await node(site)).workflow.state).toBe('SUCCESS');
+    removeFolder(agent);
+  });
+
   it('the stub restarted in the middle of an action: nothing runs twice, the workflow completes', async () => {
     await using site = await startSite(dialect, 'TLS + JWT');
     await site.api('PATCH', '/api/v1/site', { json: { defaultProfile: 'edge' } });
@@ -116,7 +136,7 @@ describe.each(DIALECTS)('agent and stub, %s', (dialect) => {
         return {
           state: 'success',
           message: 'ok',
-          ...(work.name === 'reboot' ? { handOver: { kind: 'reboot' as const } } : {}),
+          ...(work.name === 'reboot' ? REBOOT : {}),
         };
       },
     });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type ConfigSources, resolveConfig } from '../../../agent/config/resolve-config.ts';
 import type { AgentStatus } from '../../../agent/report/reporting.ts';
 import { type AgentOptions, runAgent } from '../../../agent/run-agent.ts';
-import type { Executed, Executor } from '../../../agent/workflow/executor.ts';
+import type { Executed, ExecuteOptions, Executor } from '../../../agent/workflow/executor.ts';
 import type { Work } from '../../../agent/workflow/work.ts';
 import type { HandOver } from '../../../protocol/action-events.ts';
 import { toNodeId } from '../../../protocol/ids.ts';
@@ -42,7 +42,11 @@ const inventory: Inventory = {
 };
 
 /** What an action of a test does: by default it succeeds at once. `reboot` hands over. */
-export type Script = (work: Work, run: number) => Promise<Executed> | Executed;
+export type Script = (
+  work: Work,
+  run: number,
+  onProgress: ExecuteOptions['onProgress'],
+) => Promise<Executed> | Executed;
 
 export interface TestAgent {
   folder: string;
@@ -95,10 +99,10 @@ export function startTestAgent(setup: TestAgentOptions): TestAgent {
   const handedOver: HandOver[] = [];
   const executor: Executor = {
     mayRunAgain: () => setup.mayRunAgain ?? true,
-    async execute(work) {
+    async execute(work, { onProgress }) {
       executed.push(work.name);
       const count = executed.filter((name) => name === work.name).length;
-      if (setup.script) return setup.script(work, count);
+      if (setup.script) return setup.script(work, count, onProgress);
       return { state: 'success', message: `${work.name} done`, ...rebootIf(work) };
     },
   };
