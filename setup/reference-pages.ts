@@ -4,6 +4,7 @@ import { SETTINGS, type Setting } from '../agent/config/settings.ts';
 import { markdownTable } from '../formats/markdown-table.ts';
 import { httpApiPage } from '../orchestrator-stub/http/api/reference-page.ts';
 import { ERROR_CODES } from '../protocol/error-codes.ts';
+import { FLOOR_GROUPS, NODE_STATUSES } from '../protocol/floor.ts';
 import { docsIndexPage } from './docs-index.ts';
 import { layoutPage } from './folders.ts';
 import { whatWeBelievePage } from './what-we-believe.ts';
@@ -14,6 +15,7 @@ export const REFERENCE_PAGES: Record<string, () => string> = {
   'agent-config.md': agentConfigPage,
   'http-api.md': httpApiPage,
   'layout.md': layoutPage,
+  'node-statuses.md': nodeStatusesPage,
   '../explanation/what-we-believe.md': whatWeBelievePage,
   '../README.md': docsIndexPage,
 };
@@ -35,6 +37,32 @@ function errorsPage(): string {
 
 Every error Kindling reports has one of these codes: on the console, in the log, in the workflow’s message, in the API’s
 problem+json (\`code\`). Codes are added, never renamed. This page is made from \`protocol/error-codes.ts\`.
+
+${sections.join('\n')}`;
+}
+
+/** What each group of the floor is called in front of people. */
+const GROUP_TITLES = {
+  'needs-hand': 'Needs a hand',
+  running: 'Running',
+  waiting: 'Waiting',
+  done: 'Done',
+  strangers: 'Strangers',
+} as const;
+
+function nodeStatusesPage(): string {
+  const sections = FLOOR_GROUPS.map((group) => {
+    const rows = Object.entries(NODE_STATUSES)
+      .filter(([, meaning]) => meaning.group === group)
+      .map(([status, { label, meaning, next }]) => [`\`${status}\``, label, meaning, next]);
+    const table = markdownTable(['status', 'shown as', 'what it means', 'what a person does'], rows);
+    return `## ${GROUP_TITLES[group]} (\`${group}\`)\n\n${table}\n`;
+  });
+  return `# Statuses of a node
+
+Every node has one status, and every status belongs to one group. The page counts the groups, the API
+filters by both (\`GET /api/v1/nodes?status=failed\`, \`?group=needs-hand\`), and so does the command line.
+Statuses are added, never renamed. This page is made from \`protocol/floor.ts\`.
 
 ${sections.join('\n')}`;
 }

@@ -1,5 +1,6 @@
-/** An agent that has something to say says it every ten seconds. */
-const SILENT_AFTER_MS = 30_000;
+import { SILENT_AFTER_SECONDS } from '../../protocol/floor.ts';
+
+const SILENT_AFTER_MS = SILENT_AFTER_SECONDS * 1000;
 
 /** `silent for 40 s`, once that is worth a word. */
 export function silenceOf(heardAtMs: number, nowMs: number): string | undefined {
