@@ -2,15 +2,15 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The files that take longest, longest first, as measured on two cores. Begun late, one of them would run on alone at the end. */
 const LONGEST = [
-  'standalone/usb/stick.qemu.test.ts',
   'actions/ubuntu/encryption.qemu.test.ts',
-  'provisioning/first-boot-panics.qemu.test.ts',
   'provisioning/immutable.qemu.test.ts',
   'standalone/usb/debian-stick.qemu.test.ts',
+  'standalone/usb/stick.qemu.test.ts',
   'actions/microvisor/encryption.qemu.test.ts',
+  'provisioning/first-boot-panics.qemu.test.ts',
+  'actions/erase/leftovers.qemu.test.ts',
   'actions/templates.qemu.test.ts',
   'actions/disks.qemu.test.ts',
-  'actions/erase/leftovers.qemu.test.ts',
   'actions/image-writer/image-writer.qemu.test.ts',
   'netboot/secure-boot.qemu.test.ts',
   'lab/qemu/micro-os.qemu.test.ts',

@@ -26,6 +26,8 @@ export async function buildTestImage(options: {
   persistent?: boolean;
   /** Also on the EFI system partition, as /initrd.img. */
   initramfs?: Buffer;
+  /** Further programs of the root, in /bin: name and script. */
+  programs?: Record<string, string>;
 }): Promise<TestImage> {
   const folder = await mkdtemp(path.join(tmpdir(), 'kindling-image-'));
   const raw = path.join(folder, 'disk.raw');
@@ -39,7 +41,7 @@ export async function buildTestImage(options: {
   if (options.initramfs) {
     await execa('mcopy', ['-i', path.join(folder, 'esp'), '-', '::initrd.img'], { input: options.initramfs });
   }
-  await makeRoot(folder, path.join(folder, 'root'), rootBytes);
+  await makeRoot(folder, path.join(folder, 'root'), rootBytes, options.programs ?? {});
 
   const starts = [MIB, MIB + espBytes, MIB + espBytes + rootBytes];
   const sizeBytes = MIB + espBytes + rootBytes + persistentBytes + MIB;
@@ -104,7 +106,12 @@ async function makeEsp(file: string, bytes: number, loader: string, loaderPath: 
   await execa('mcopy', ['-i', file, loader, `::${loaderPath}`]);
 }
 
-async function makeRoot(folder: string, file: string, bytes: number): Promise<void> {
+async function makeRoot(
+  folder: string,
+  file: string,
+  bytes: number,
+  programs: Record<string, string>,
+): Promise<void> {
   const tree = path.join(folder, 'tree');
   for (const directory of ['bin', 'etc', 'dev', 'proc', 'sys', 'var', 'tmp', 'run', 'root', 'usr']) {
     await mkdir(path.join(tree, directory), { recursive: true });
@@ -113,6 +120,8 @@ async function makeRoot(folder: string, file: string, bytes: number): Promise<vo
   for (const name of ['sh', 'cat', 'ls', 'echo', 'uname', 'touch', 'true', 'sleep']) {
     await symlink('busybox', path.join(tree, 'bin', name));
   }
+  for (const [name, script] of Object.entries(programs))
+    await writeFile(path.join(tree, 'bin', name), script, { mode: 0o755 });
   await writeFile(path.join(tree, 'etc/os-release'), 'ID=test\nVERSION_ID="1"\n');
   await writeFile(path.join(tree, 'etc/fstab'), '# made by the image\n');
   await execa('mke2fs', ['-q', '-t', 'ext4', '-L', 'rootfs', '-d', tree, file, `${bytes / 1024}k`]);

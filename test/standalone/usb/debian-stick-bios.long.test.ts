@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => stick?.[Symbol.dispose]());
 
 test('a stick makes a running node of a real Debian on virtio under BIOS, which starts the stick first', async () => {
-  const { checks, cluster, report, medium } = await installAndStart(stick, 'node-b', 'virtio', {
+  const { checks, cluster, report, medium } = await installAndStart(stick, 'node-b', 'virtio', 'left alone', {
     smbios: { serial: 'NODE-B', uuid: UUID },
   });
   expect(checks).toBe(CHECKS);

@@ -10,9 +10,9 @@ beforeAll(async () => {
 });
 afterAll(() => stick?.[Symbol.dispose]());
 
-// Under BIOS: debian-stick-bios.long.test.ts
-test('a stick makes a running node of a real Debian, without a network: on NVMe under UEFI with Secure Boot', async () => {
-  const { checks, cluster, report, medium } = await installAndStart(stick, 'node-a', 'nvme', {
+// Under BIOS: debian-stick-bios.long.test.ts. A UEFI that forgets its boot order: forgetful-uefi.long.test.ts
+test('a stick waits for a key, erases the other disks as asked, and makes a running node of a real Debian, without a network: on NVMe under UEFI with Secure Boot', async () => {
+  const { checks, cluster, report, medium } = await installAndStart(stick, 'node-a', 'nvme', 'erased', {
     firmware: 'ovmf-secure-boot',
     efiVariables: 'snakeoil',
     smbios: { serial: 'NODE-A', uuid: UUID },

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { DiskFile } from '../../../lab/qemu/disk-file.ts';
+import { DiskFile } from '../../../lab/qemu/disk-file.ts';
 import { bootMachine } from '../../../lab/qemu/machine.ts';
 import type { DiskSpec, MachineSpec } from '../../../lab/qemu/machine-spec.ts';
 import { GAVE_UP } from '../../../lab/qemu/micro-os.ts';
@@ -22,7 +22,7 @@ operatingSystem:
   services: {enable: [kindling-test]}
   runCommands:
     - |
-      echo "CHECK user=$(getent passwd edge | cut -d: -f1,7) sudo=$(grep -hr '^edge ' /etc/sudoers.d | tr ' ' _) password=$(getent shadow edge | cut -d: -f2 | cut -c1-3) keys=$(grep -c ed25519 /home/edge/.ssh/authorized_keys) ssh=$(systemctl is-enabled ssh) service=$(systemctl is-active kindling-test) zone=$(readlink /etc/localtime) CHECKED" > /dev/console
+      echo "CHECK user=$(getent passwd edge | cut -d: -f1,7) sudo=$(grep -hr '^edge ' /etc/sudoers.d | tr ' ' _) password=$(getent shadow edge | cut -d: -f2 | cut -c1-3) keys=$(grep -c ed25519 /home/edge/.ssh/authorized_keys) ssh=$(systemctl is-enabled ssh) service=$(systemctl is-active kindling-test) zone=$(readlink /etc/localtime) grown=$([ $(df -Pm / | awk 'NR == 2 {print $2}') -gt 700 ] && echo yes) CHECKED" > /dev/console
       echo "CLUSTER $(cat /root/k3s-called) cidr=$(sed -n 's/^service-cidr. //p' /etc/rancher/k3s/config.yaml) mode=$(stat -c %a /etc/rancher/k3s/config.yaml) CHECKED" > /dev/console
 kubernetes:
   kind: KThreesControlPlaneTemplate
@@ -32,10 +32,11 @@ install: {confirm: none}
 image: {file: debian.raw.zst, artifacts: artifacts}
 nodes:
   - match: {serial: NODE-A}
-    disk: {bus: nvme}
+    disk: {bus: nvme, wipeOthers: true}
     operatingSystem:
       hostname: node-a
       network: [{address: 192.0.2.10/24, gateway: 192.0.2.1}]
+    install: {confirm: key}
   - match: {serial: NODE-B}
     disk: {bus: virtio}
     operatingSystem:
@@ -66,6 +67,10 @@ export async function makeDebianStick(): Promise<DebianStick> {
   return { folder, file, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
+/** What becomes of the disks beside the target; they are erased only after somebody has read that and pressed a key. */
+type OtherDisks = 'left alone' | 'erased';
+
+const MIB = 1024 * 1024;
 const WAIT = { timeoutMs: 480_000, failOn: GAVE_UP };
 
 /** Boots a machine with the stick in, follows it to the end of its first boot, and says what it was seen to be. */
@@ -73,15 +78,17 @@ export async function installAndStart(
   { folder, file: stick }: DebianStick,
   name: string,
   target: DiskSpec['bus'],
+  otherDisks: OtherDisks,
   changes: Partial<MachineSpec>,
 ): Promise<{ checks: string; cluster: string; report: Record<string, string>; medium: DiskFile }> {
   const buses = (['nvme', 'sata', 'virtio'] as const).filter((bus) => bus !== target);
   const others = buses.map((bus) => {
     const file = join(folder, `${name}-${bus}.img`);
-    writeFileSync(file, randomBytes(4 * 1024 * 1024));
-    return { bus, file };
+    writeFileSync(file, randomBytes(4 * MIB));
+    return { bus, file, serial: `DATA-${bus}` };
   });
-  const before = await Promise.all(others.map(({ file }) => hashOfDisk(file)));
+  const hashes = () => Promise.all(others.map(({ file }) => hashOfDisk(file)));
+  const before = await hashes();
   await using machine = await bootMachine({
     name,
     memoryMb: 768,
@@ -93,13 +100,21 @@ export async function installAndStart(
     ],
     ...changes,
   });
+  if (otherDisks === 'erased') {
+    await machine.console.waitFor(/press Enter to go on, or switch the machine off/, WAIT);
+    for (const { serial } of others)
+      expect(machine.console.text).toMatch(new RegExp(`erase .*destroys everything on .*serial ${serial}`));
+    expect(await hashes()).toEqual(before);
+    machine.console.type('\n');
+  }
   await machine.console.waitFor(/KINDLING-INSTALLED .*"disk":"TARGET"/, WAIT);
   const checks = await machine.console.waitFor(/CHECK (.*) CHECKED/, WAIT);
   const cluster = await machine.console.waitFor(/CLUSTER (.*) CHECKED/, WAIT);
   const { groups } = await machine.console.waitFor(/KINDLING-FIRST-BOOT (\{.*\})/, WAIT);
   await machine.console.waitFor(/KINDLING-STICK-WRITTEN/, WAIT);
   await machine.powerCut();
-  expect(await Promise.all(others.map(({ file }) => hashOfDisk(file)))).toEqual(before);
+  if (otherDisks === 'left alone') expect(await hashes()).toEqual(before);
+  else for (const { file } of others) expect(await startsBlank(file)).toBe(true);
   return {
     checks: checks.groups[1] ?? '',
     cluster: cluster.groups[1] ?? '',
@@ -108,7 +123,11 @@ export async function installAndStart(
   };
 }
 
+async function startsBlank(file: string): Promise<boolean> {
+  return (await new DiskFile(file).read(0, MIB)).every((byte) => byte === 0);
+}
+
 export const CHECKS =
-  'user=edge:/bin/bash sudo=edge_ALL=(ALL)_NOPASSWD:ALL password=$6$ keys=1 ssh=enabled service=active zone=/usr/share/zoneinfo/Europe/Berlin';
+  'user=edge:/bin/bash sudo=edge_ALL=(ALL)_NOPASSWD:ALL password=$6$ keys=1 ssh=enabled service=active zone=/usr/share/zoneinfo/Europe/Berlin grown=yes';
 export const CLUSTER =
   'called skip=true exec=server program=k3s-runs images=k3s-airgap-images-amd64.tar cidr=10.60.0.0/16 mode=640';
