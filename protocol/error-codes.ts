@@ -1005,6 +1005,20 @@ export const ERROR_CODES = {
     meaning: 'There is no profile of this name.',
     hint: '«kindling profile list» shows every profile.',
   },
+  KND_STATE_CONFLICT: {
+    exit: 3,
+    retryable: true,
+    meaning:
+      'Another program changes the same rows of the orchestrator’s database again and again. Nothing was changed.',
+    hint: 'Find it in pg_stat_activity and let it end. Agents ask again.',
+  },
+  KND_STATE_CONNECTION: {
+    exit: 3,
+    retryable: true,
+    meaning:
+      'The orchestrator’s database does not answer, or the connection to it was lost. Changes are refused; what was acknowledged is safe.',
+    hint: 'See that the PostgreSQL server runs and that the address in --database leads to it. The orchestrator connects again by itself, and agents ask again until then.',
+  },
   KND_STATE_DAMAGED: {
     exit: 3,
     retryable: false,
@@ -1017,6 +1031,12 @@ export const ERROR_CODES = {
     meaning:
       'There is no room on the disk of the orchestrator’s state folder. Changes are refused; what was acknowledged is safe.',
     hint: 'Make room on that disk. The orchestrator goes on by itself, and agents ask again until then.',
+  },
+  KND_STATE_IN_USE: {
+    exit: 3,
+    retryable: false,
+    meaning: 'Another orchestrator uses this database, and one at a time may.',
+    hint: 'Stop the other one, or give this one a database or schema of its own. If it was cut off from its database meanwhile, start it again.',
   },
   KND_STATE_IO: {
     exit: 3,
@@ -1035,6 +1055,12 @@ export const ERROR_CODES = {
     retryable: true,
     meaning: 'The orchestrator’s state folder is read-only.',
     hint: 'Read in the kernel’s log (dmesg) why, and mount its file system for writing again. If that needs an unmount, start the orchestrator again after it.',
+  },
+  KND_STATE_REFUSED: {
+    exit: 3,
+    retryable: false,
+    meaning: 'The database server refuses the orchestrator, or cannot be used by it.',
+    hint: 'The message has the server’s reason: correct the role, its password, the database’s name, the certificate or the permission.',
   },
   KND_STUB_LISTEN: {
     exit: 3,

@@ -36,6 +36,10 @@ export const DEBIAN_PACKAGES: readonly { name: string; reason: string }[] = [
     reason: 'carries the port of the demo’s orchestrator out of its network, and packets over a slow link',
   },
   { name: 'curl', reason: 'a real HTTP and TFTP client in the tests' },
+  {
+    name: 'postgresql-15',
+    reason: 'a real database server in the tests of the second storage engine; each test run starts its own',
+  },
   { name: 'nginx-light', reason: 'a real HTTPS server in the tests of the image writer' },
 
   // disks and images

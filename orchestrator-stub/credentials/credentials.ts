@@ -42,7 +42,8 @@ export class Credentials {
       if (existing && existing.hostId === host.id) return existing;
       const client = { clientId, hostId: host.id, secret: randomBytes(24).toString('base64url') };
       await this.#store.run(
-        'INSERT OR REPLACE INTO clients (client_id, host_id, secret, created_at) VALUES (?, ?, ?, ?)',
+        `INSERT INTO clients (client_id, host_id, secret, created_at) VALUES (?, ?, ?, ?) ON CONFLICT (client_id) DO UPDATE
+         SET host_id = excluded.host_id, secret = excluded.secret, created_at = excluded.created_at`,
         clientId,
         host.id,
         client.secret,
@@ -100,7 +101,8 @@ export class Credentials {
     }
     const salt = randomBytes(16).toString('hex');
     await this.#store.run(
-      'INSERT OR REPLACE INTO users (name, password_hash, salt, project_id) VALUES (?, ?, ?, ?)',
+      `INSERT INTO users (name, password_hash, salt, project_id) VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE
+       SET password_hash = excluded.password_hash, salt = excluded.salt, project_id = excluded.project_id`,
       name,
       hash(salt),
       salt,

@@ -40,7 +40,7 @@ export class SignIns {
     await this.#store.transaction(async () => {
       await this.#store.run('DELETE FROM sign_ins WHERE ends_at < ?', now - KEPT_MS);
       await this.#store.run(
-        'INSERT INTO sign_ins (id, user, address, ends_at, refresh_id, refreshed_at) VALUES (?, ?, ?, ?, ?, ?)',
+        'INSERT INTO sign_ins (id, "user", address, ends_at, refresh_id, refreshed_at) VALUES (?, ?, ?, ?, ?, ?)',
         signIn.id,
         user,
         address,

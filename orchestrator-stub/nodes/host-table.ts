@@ -32,8 +32,8 @@ export class HostTable {
   async bySerial(serial: string): Promise<Host | undefined> {
     return (
       await this.#hosts(
-        'SELECT document FROM hosts WHERE serial = lower(?) ORDER BY is_registered DESC',
-        serial,
+        'SELECT document FROM hosts WHERE serial = ? ORDER BY is_registered DESC',
+        lowerAscii(serial),
       )
     )[0];
   }
@@ -140,7 +140,9 @@ export class HostTable {
   /** The node was let in from this address: what was claimed from there is its inventory. */
   async acceptClaim(hostId: HostId, address: string): Promise<void> {
     await this.#store.run(
-      'INSERT OR REPLACE INTO inventories (host_id, document, reported_at) SELECT host_id, document, reported_at FROM claimed_inventories WHERE host_id = ? AND address = ?',
+      `INSERT INTO inventories (host_id, document, reported_at)
+       SELECT host_id, document, reported_at FROM claimed_inventories WHERE host_id = ? AND address = ?
+       ON CONFLICT (host_id) DO UPDATE SET document = excluded.document, reported_at = excluded.reported_at`,
       hostId,
       address,
     );
@@ -148,10 +150,14 @@ export class HostTable {
 
   async moveClaim(from: HostId, to: HostId): Promise<void> {
     await this.#store.run(
-      'UPDATE OR REPLACE claimed_inventories SET host_id = ? WHERE host_id = ?',
+      `INSERT INTO claimed_inventories (host_id, document, address, reported_at)
+       SELECT ?, document, address, reported_at FROM claimed_inventories WHERE host_id = ?
+       ON CONFLICT (host_id) DO UPDATE
+       SET document = excluded.document, address = excluded.address, reported_at = excluded.reported_at`,
       to,
       from,
     );
+    await this.#store.run('DELETE FROM claimed_inventories WHERE host_id = ?', from);
   }
 
   async inventory(hostId: HostId): Promise<Discovery | undefined> {
@@ -209,4 +215,9 @@ export class HostTable {
     const rows = await this.#store.all<Row>(sql, ...values);
     return rows.map((row) => JSON.parse(row.document) as Host);
   }
+}
+
+/** As lower() of the database has made what is compared with it: letters of ASCII only. */
+function lowerAscii(text: string): string {
+  return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }

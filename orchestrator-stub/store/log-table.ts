@@ -81,8 +81,9 @@ export class LogTable {
   async #insert(hostId: HostId, line: LogLine): Promise<boolean> {
     this.#arrivals += 1;
     const changes = await this.#store.run(
-      `INSERT OR IGNORE INTO log_lines (host_id, stream, sequence, time, level, message, fields, arrival, bytes)
-       SELECT id, ?, ?, ?, ?, ?, ?, ?, ? FROM hosts WHERE id = ?`,
+      `INSERT INTO log_lines (host_id, stream, sequence, time, level, message, fields, arrival, bytes)
+       SELECT id, ?, ?, ?, ?, ?, ?, ?, ? FROM hosts WHERE id = ?
+       ON CONFLICT DO NOTHING`,
       line.stream,
       line.sequence,
       line.time,
@@ -103,7 +104,7 @@ export class LogTable {
          SELECT coalesce(max(arrival), -1) FROM (
            SELECT arrival, row_number() OVER newest AS nth, sum(bytes) OVER newest AS total
            FROM log_lines WHERE host_id = ?1 WINDOW newest AS (ORDER BY arrival DESC)
-         ) WHERE nth > ?2 OR total > ?3
+         ) AS counted WHERE nth > ?2 OR total > ?3
        )`,
       hostId,
       lines,

@@ -3,7 +3,7 @@ import { chmodSync, closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { type KindlingError, toKindlingError } from '../../protocol/error.ts';
-import { migrate } from './migrations.ts';
+import { migrate } from './sqlite-migrations.ts';
 import { lackOfRoom, toStateFailure } from './state-failure.ts';
 import { StateHealth } from './state-health.ts';
 import type { Durability, Store, StoreOptions, StoreValue } from './store.ts';

@@ -69,13 +69,13 @@ export class WorkflowTable {
     const rows = await this.#store.all<{ id: string }>(
       `SELECT id FROM workflows JOIN workflow_progress ON workflow_id = id
          WHERE host_id = ?1 AND json_extract(document, '$.finishedAt') IS NOT NULL
-         AND id IS NOT (SELECT id FROM workflows WHERE host_id = ?1 AND json_extract(definition, '$.generation') > 0
-                        ORDER BY rowid DESC LIMIT 1)
-         ORDER BY workflows.rowid DESC LIMIT -1 OFFSET ?2`,
+         AND id IS DISTINCT FROM (SELECT id FROM workflows
+                                  WHERE host_id = ?1 AND CAST(json_extract(definition, '$.generation') AS INTEGER) > 0
+                                  ORDER BY rowid DESC LIMIT 1)
+         ORDER BY workflows.rowid DESC`,
       hostId,
-      kept,
     );
-    return rows.map(({ id }) => id);
+    return rows.slice(kept).map(({ id }) => id);
   }
 
   async delete(id: string): Promise<void> {

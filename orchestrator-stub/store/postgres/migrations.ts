@@ -1,0 +1,48 @@
+import type { ClientBase } from 'pg';
+import { checkLayout, STEPS } from '../migrations.ts';
+import { toPostgres } from './schema-text.ts';
+
+/** The value at a path. Only functions of PostgreSQL itself: pg_restore fills generated columns without a search path. */
+const VALUE = "document::json #> string_to_array(substr(path, 3), '.')";
+const AS_TEXT = `CASE json_typeof(${VALUE}) WHEN 'boolean' THEN (${VALUE})::text::boolean::int::text ELSE (${VALUE}) #>> '{}' END`;
+
+/**
+ * SQLite's json_extract() for the paths we use ($.name, $.name.name): true is 1, false is 0, null is NULL. Declared immutable, so that
+ * generated columns and indexes may use it: what it makes of a text depends on nothing else.
+ */
+const FUNCTIONS = `
+  CREATE OR REPLACE FUNCTION json_extract(document text, path text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$ SELECT ${AS_TEXT} $$;
+  CREATE OR REPLACE FUNCTION json_integer(document text, path text) RETURNS bigint
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$ SELECT (${AS_TEXT})::bigint $$;
+`;
+
+/** What this engine keeps for itself: how far the layout is, whose database this is, and which transaction came last. */
+const OWN_TABLES = `
+  CREATE TABLE IF NOT EXISTS kindling_layout (version BIGINT NOT NULL);
+  CREATE TABLE IF NOT EXISTS kindling_owner (owner TEXT PRIMARY KEY, commits BIGINT NOT NULL);
+`;
+
+/** Two programs that start at once must not both make the tables. The number means nothing: nobody else uses it. */
+const MIGRATION_LOCK = 7_318_001;
+
+/** Brings the schema to the newest layout, all steps in one transaction. */
+export async function migrate(client: ClientBase): Promise<void> {
+  await client.query('BEGIN');
+  try {
+    await client.query('SELECT pg_advisory_xact_lock($1, hashtext(current_schema()))', [MIGRATION_LOCK]);
+    await client.query(OWN_TABLES);
+    const { rows } = await client.query<{ version: number }>('SELECT version FROM kindling_layout');
+    const version = checkLayout(rows[0]?.version ?? 0);
+    if (version < STEPS.length) {
+      await client.query(FUNCTIONS);
+      for (const step of STEPS.slice(version)) await client.query(toPostgres(step));
+      await client.query('DELETE FROM kindling_layout');
+      await client.query('INSERT INTO kindling_layout (version) VALUES ($1)', [STEPS.length]);
+    }
+    await client.query('COMMIT');
+  } catch (thrown) {
+    await client.query('ROLLBACK');
+    throw thrown;
+  }
+}
