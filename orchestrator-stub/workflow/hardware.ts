@@ -1,6 +1,14 @@
 import { toBytes } from '../../formats/go-text.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import { Int, List, NilPointer, Struct, type TemplateData, type Value } from './go-template/values.ts';
+import {
+  BoolPointer,
+  Int,
+  List,
+  NilPointer,
+  Struct,
+  type TemplateData,
+  type Value,
+} from './go-template/values.ts';
 import { HARDWARE_TYPES } from './hardware-types.ts';
 
 /** A Hardware object as Tinkerbell's YAML has it; only what templates can see is looked at. */
@@ -35,7 +43,10 @@ export function hardwareData(
       ['Metadata', at('metadata', 'HardwareMetadata')],
       ['VendorData', at('vendorData', 'string')],
     ]),
-    hardware: object as { [key: string]: TemplateData },
+    // In Go these are structs, which are there even where nothing is in them.
+    hardware: { metadata: {}, status: {}, ...object, spec: { auto: {}, ...spec } } as {
+      [key: string]: TemplateData;
+    },
     references,
   };
 }
@@ -47,6 +58,7 @@ function typed(value: unknown, type: string, path: string): Value {
     const inner = type.slice(1);
     if (isAbsent) return new NilPointer(goName(inner));
     const pointed = typed(value, inner, path);
+    if (typeof pointed === 'boolean') return new BoolPointer(pointed);
     return pointed instanceof Struct ? pointerTo(pointed) : pointed;
   }
   if (type.startsWith('[]')) {

@@ -37,9 +37,7 @@ function fuzz(recording: Recording, count: number, seed: number): string[] {
     });
     const cases = [...new Set(templates)].map((template) => ({ template }));
     const answered = record({ ...recording, cases });
-    found.push(
-      ...answered.cases.flatMap((each) => difference(each, answered.data, { isExact: false }) ?? []),
-    );
+    found.push(...answered.cases.flatMap((each) => difference(each, answered, { isExact: false }) ?? []));
   }
   return found;
 }

@@ -65,6 +65,7 @@ const CONSTANTS: Record<Parameter, string[]> = {
   '[]interface {}': ['.list', '.nums', '(list 1 "a")'],
   'map[string]interface {}': ['.one', '(dict "k" 1)', '.map'],
   'sprig.certificate': ['1'],
+  '*semver.Version': ['(semver "1.2.3")'],
   'time.Time': ['1'],
 };
 

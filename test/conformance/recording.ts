@@ -1,11 +1,14 @@
 import { renderTemplate } from '../../orchestrator-stub/workflow/go-template/render.ts';
 import type { TemplateData } from '../../orchestrator-stub/workflow/go-template/values.ts';
+import { type HardwareObject, hardwareData } from '../../orchestrator-stub/workflow/hardware.ts';
 import { KindlingError } from '../../protocol/error.ts';
 
 /** What Go said to a list of templates. */
 export interface Recording {
   recordedWith: string;
   data: { [key: string]: TemplateData };
+  /** A Hardware object of Tinkerbell, as its YAML has it. */
+  hardware: HardwareObject;
   cases: RecordedCase[];
 }
 
@@ -17,17 +20,17 @@ export interface RecordedCase {
   error?: string;
 }
 
-/** Where ours fails too, but in other words: the parsers of JSON and YAML are others, and the place is named less exactly. */
-const OTHER_WORDS = /mustFromJson|fromYaml|\{\{ len nil \}\}|\)\.\w+ \}\}$|\bcall /;
+/** Where ours fails too, but in other words: the parsers of JSON, YAML and times are others. */
+const OTHER_WORDS = /mustFromJson|fromYaml|mustToDate|\{\{ len nil \}\}|\bcall /;
 
 /** What differs between Go's answer and ours; undefined where nothing does. */
 export function difference(
   { template, output, bytes, error }: RecordedCase,
-  data: Recording['data'],
+  recording: Omit<Recording, 'cases'>,
   { isExact }: { isExact: boolean },
 ): string | undefined {
   const wanted = bytes === undefined ? output : Buffer.from(bytes, 'base64').toString();
-  const [ours, complaint] = answer(template, data);
+  const [ours, complaint] = answer(template, recording);
   const isSame =
     error === undefined
       ? ours === wanted
@@ -36,10 +39,14 @@ export function difference(
   return `${template}\n  Go:   ${JSON.stringify(wanted ?? error)}\n  ours: ${JSON.stringify(ours ?? complaint)}`;
 }
 
-function answer(template: string, data: Recording['data']): [string | undefined, string | undefined] {
+function answer(
+  template: string,
+  { data, hardware }: Omit<Recording, 'cases'>,
+): [string | undefined, string | undefined] {
   try {
     // Templates may change their data: each has its own.
-    return [renderTemplate(template, structuredClone(data), { name: 't' }), undefined];
+    const own = { ...structuredClone(data), ...hardwareData(structuredClone(hardware)) };
+    return [renderTemplate(template, own, { name: 't' }), undefined];
   } catch (thrown) {
     if (thrown instanceof KindlingError) return [undefined, thrown.message];
     throw thrown;

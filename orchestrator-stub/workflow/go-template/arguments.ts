@@ -1,7 +1,7 @@
 import { fail } from './errors.ts';
 import type { Parameter } from './signature.ts';
 import type { Operand } from './syntax-tree.ts';
-import { GoMap, Int, List, Struct, typeName, type Value } from './values.ts';
+import { BoolPointer, GoMap, Int, List, Struct, typeName, type Value } from './values.ts';
 
 type Constant = Operand & { kind: 'nil' | 'literal' | 'number' };
 
@@ -47,6 +47,7 @@ export function convertConstant(operand: Constant, type: Parameter): Value {
 /** A value for a parameter: text/template's validateType. Nothing is converted, an int64 is no int. */
 export function validate(value: Value, type: Parameter, isUnwrapped: boolean): Value {
   if (type === 'any' || type === 'value' || isOfType(value, type)) return value;
+  if (value instanceof BoolPointer && type === 'bool') return value.value;
   if (value === null) {
     if (type === '[]interface {}') return isUnwrapped ? new List([]) : fail(wrongType(type, 'interface {}'));
     if (type === 'map[string]interface {}')
@@ -75,6 +76,6 @@ function isOfType(value: Value, type: Parameter): boolean {
     case 'map[string]interface {}':
       return (value instanceof List || value instanceof GoMap) && typeName(value) === type;
     default:
-      return value instanceof Struct && value.name === type;
+      return value instanceof Struct && typeName(value) === type;
   }
 }

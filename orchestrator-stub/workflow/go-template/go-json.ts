@@ -2,7 +2,7 @@ import { fromBytes, toBytes } from '../../../formats/go-text.ts';
 import { fail } from './errors.ts';
 import { marshaled } from './go-yaml-text.ts';
 import { bytesOf } from './print.ts';
-import { GoMap, Int, List, NilPointer, Struct, type Value } from './values.ts';
+import { BoolPointer, GoMap, Int, List, NilPointer, Struct, type Value } from './values.ts';
 
 /** encoding/json: sorted keys, and what could end a script element escaped. */
 export function jsonText(value: Value, { isPretty = false, escapesHtml = true } = {}): string {
@@ -25,6 +25,7 @@ function plain(value: Value): unknown {
     return value;
   }
   if (typeof value === 'boolean') return value;
+  if (value instanceof BoolPointer) return value.value;
   if (value instanceof List)
     return value.element === 'uint8'
       ? Buffer.from(bytesOf(value), 'latin1').toString('base64')

@@ -1,4 +1,5 @@
 import { fail } from './errors.ts';
+import { integer, type TemplateFunction, takes, takesTexts } from './signature.ts';
 import { Int, Struct, type Value } from './values.ts';
 
 const UNITS: Record<string, number> = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9, m: 6e10, h: 3.6e12 };
@@ -46,11 +47,110 @@ export function roundedDuration(nanoseconds: bigint): string {
 
 /** A time.Time in UTC; only whole seconds are of interest to templates. */
 export function timeValue(seconds: bigint): Struct {
-  const iso = new Date(Number(seconds) * 1000).toISOString();
   return new Struct('time.Time', [['seconds', new Int(seconds, 'int64')]], {
-    text: `${iso.slice(0, 10)} ${iso.slice(11, 19)} +0000 UTC`,
+    text: formatTime('2006-01-02 15:04:05 -0700 MST', seconds),
+    methods: timeMethods(seconds),
   });
 }
+
+function timeMethods(seconds: bigint): Record<string, TemplateFunction> {
+  const date = new Date(Number(seconds) * 1000);
+  const number = (value: number) => takes('', () => new Int(value));
+  const otherTime = (compare: (other: bigint) => Value) => takes('time', (time) => compare(secondsOf(time)));
+  return {
+    Format: takesTexts((layout) => formatTime(layout, seconds)),
+    String: takes('', () => formatTime('2006-01-02 15:04:05 -0700 MST', seconds)),
+    UTC: takes('', () => timeValue(seconds)),
+    Year: number(date.getUTCFullYear()),
+    Month: takes('', () => {
+      const month = date.getUTCMonth();
+      return new Int(month + 1, 'int', { type: 'time.Month', text: MONTHS[month] ?? '' });
+    }),
+    Day: number(date.getUTCDate()),
+    YearDay: number(dayOfYear(date)),
+    Weekday: takes('', () => {
+      const day = date.getUTCDay();
+      return new Int(day, 'int', { type: 'time.Weekday', text: DAYS[day] ?? '' });
+    }),
+    Hour: number(date.getUTCHours()),
+    Minute: number(date.getUTCMinutes()),
+    Second: number(date.getUTCSeconds()),
+    Nanosecond: number(0),
+    Unix: takes('', () => new Int(seconds, 'int64')),
+    UnixMilli: takes('', () => new Int(seconds * 1000n, 'int64')),
+    UnixMicro: takes('', () => new Int(seconds * 1_000_000n, 'int64')),
+    UnixNano: takes('', () => new Int(seconds * 1_000_000_000n, 'int64')),
+    IsZero: takes('', () => seconds === ZERO_TIME),
+    AddDate: takes('int int int', (years, months, days) => {
+      const moved = new Date(date);
+      moved.setUTCFullYear(
+        date.getUTCFullYear() + integer(years),
+        date.getUTCMonth() + integer(months),
+        date.getUTCDate() + integer(days),
+      );
+      return timeValue(BigInt(moved.getTime() / 1000));
+    }),
+    Before: otherTime((other) => seconds < other),
+    After: otherTime((other) => seconds > other),
+    Equal: otherTime((other) => seconds === other),
+    Compare: otherTime((other) => new Int(seconds < other ? -1 : seconds > other ? 1 : 0)),
+  };
+}
+
+function dayOfYear(date: Date): number {
+  const start = new Date(0);
+  start.setUTCFullYear(date.getUTCFullYear(), 0, 0);
+  return Math.floor((date.getTime() - start.getTime()) / 86_400_000);
+}
+
+/** Time.Format, in UTC. */
+function formatTime(layout: string, seconds: bigint): string {
+  const date = new Date(Number(seconds) * 1000);
+  const two = (value: number, fill = '0') => String(value).padStart(2, fill);
+  const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
+  const hour = date.getUTCHours();
+  const twelve = hour % 12 === 0 ? 12 : hour % 12;
+  const parts: Record<string, string> = {
+    January: MONTHS[month] ?? '',
+    Jan: (MONTHS[month] ?? '').slice(0, 3),
+    Monday: DAYS[date.getUTCDay()] ?? '',
+    Mon: (DAYS[date.getUTCDay()] ?? '').slice(0, 3),
+    MST: 'UTC',
+    2006: String(year).padStart(4, '0'),
+    '06': two(year % 100),
+    '01': two(month + 1),
+    1: String(month + 1),
+    '002': String(dayOfYear(date)).padStart(3, '0'),
+    __2: String(dayOfYear(date)).padStart(3, ' '),
+    '02': two(day),
+    _2: two(day, ' '),
+    2: String(day),
+    15: two(hour),
+    '03': two(twelve),
+    3: String(twelve),
+    '04': two(date.getUTCMinutes()),
+    4: String(date.getUTCMinutes()),
+    '05': two(date.getUTCSeconds()),
+    5: String(date.getUTCSeconds()),
+    PM: hour >= 12 ? 'PM' : 'AM',
+    pm: hour >= 12 ? 'pm' : 'am',
+  };
+  return layout.replaceAll(LAYOUT_PARTS, (part) => {
+    if (part === '_2006') return `_${parts[2006]}`;
+    if (part.startsWith('Z07')) return 'Z';
+    if (part.startsWith('-07')) return part.replace(/\d/g, '0').replace('-', '+');
+    // Fractions: zeros are printed, nines only where there is something to print.
+    if (/^[.,]/.test(part)) return part.includes('0') ? part : '';
+    return parts[part] ?? part;
+  });
+}
+
+/** Go's zero time is the first day of the year 1. */
+export const ZERO_TIME = -62_135_596_800n;
+
+/** The parts of a layout in the order in which Go looks for them at each place. */
+const LAYOUT_PARTS =
+  /January|Jan(?![a-z])|Monday|Mon(?![a-z])|MST|002|0[1-6]|15|1|_2006|__2|_2|2006|2|3|4|5|PM|pm|-07:00:00|-070000|-07:00|-0700|-07|Z07:00:00|Z070000|Z07:00|Z0700|Z07|[.,](?:0+|9+)(?!\d)/g;
 
 export function secondsOf(value: Value | undefined): bigint {
   const seconds = value instanceof Struct ? value.fields.get('seconds') : undefined;
@@ -71,6 +171,7 @@ const MONTHS = [
   'November',
   'December',
 ];
+const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 /** The parts of Go's layouts, the longer ones first. */
 const LAYOUT: [string, string][] = [
   ['2006', String.raw`(?<year>\d{4})`],

@@ -1,5 +1,5 @@
 import { fromBytes, toBytes } from '../../../formats/go-text.ts';
-import { GoMap, Int, List, Struct, type Value } from './values.ts';
+import { BoolPointer, GoMap, Int, List, Struct, type Value } from './values.ts';
 
 /** toYaml of Tinkerbell: sigs.k8s.io/yaml, whose layout is that of Go's yaml.v2, with texts quoted for readers of YAML 1.1. */
 export function yamlText(value: Value): string {
@@ -82,6 +82,7 @@ function scalar(value: Value, indent: number, column: number, isKey: boolean): s
   if (typeof value === 'string') return text(value, indent, column, isKey);
   if (value instanceof Int) return String(value.value);
   if (typeof value === 'boolean') return String(value);
+  if (value instanceof BoolPointer) return String(value.value);
   if (typeof value === 'number') return String(value).replace(/e([+-])(\d)$/, 'e$10$2');
   return 'null';
 }

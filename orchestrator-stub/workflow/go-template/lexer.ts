@@ -17,6 +17,7 @@ export type TokenKind =
   | 'comma'
   | 'left'
   | 'right'
+  | 'character' // any other that can be printed: the parser refuses it
   | 'end-of-file';
 
 export interface Token {
@@ -108,8 +109,9 @@ function tokenizeAction(source: Source, start: number, open: number): ActionToke
     else if (character === ')') push('right', ')', 1);
     else {
       const [kind, value] = matchWord(text, at);
-      if (!kind) throw source.parseError(at, `unexpected ${JSON.stringify(character)} in action`);
-      push(kind, value, value.length);
+      if (kind) push(kind, value, value.length);
+      else if (/[ -~]/.test(character)) push('character', character, 1);
+      else throw source.parseError(at, `unrecognized character in action: ${unicodeName(character)}`);
     }
   }
 }
@@ -131,6 +133,11 @@ function matchWord(text: string, at: number): [TokenKind | undefined, string] {
     if (value) return [kind, value];
   }
   return [undefined, ''];
+}
+
+/** As `%#U` prints it. */
+function unicodeName(character: string): string {
+  return `U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
 function matchAt(pattern: RegExp, text: string, at: number): string | undefined {

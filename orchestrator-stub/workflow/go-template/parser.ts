@@ -9,6 +9,11 @@ export function parseTemplate(source: Source, isFunction: (name: string) => bool
   return new Parser(source, isFunction).parse();
 }
 
+/** Blanks and comments alone: such a definition replaces none, and may be replaced. */
+function isEmptyBody(body: readonly Statement[]): boolean {
+  return body.every((each) => each.kind === 'text' && each.text.trim() === '');
+}
+
 class Parser {
   readonly #source: Source;
   readonly #tokens: Token[];
@@ -121,7 +126,13 @@ class Parser {
     const { body, end } = this.#statements();
     this.#variables = outer;
     this.#closeEnd(end);
-    this.#defined.set(name.value, body);
+    if (!isEmptyBody(this.#defined.get(name.value) ?? []) && !isEmptyBody(body)) {
+      throw this.#source.parseError(
+        end?.offset ?? name.offset,
+        `template: multiple definition of template "${name.value}"`,
+      );
+    }
+    if (!this.#defined.has(name.value) || !isEmptyBody(body)) this.#defined.set(name.value, body);
     return pipe && { kind: 'template', name: name.value, pipe, offset: name.offset };
   }
 
@@ -139,11 +150,11 @@ class Parser {
     for (;;) {
       const token = this.#peek();
       if (token.kind === 'close' || token.kind === 'right') break;
+      if (token.kind === 'character') this.#expect('word', `in ${context}`);
       commands.push(this.#command(context));
       if (this.#peek().kind !== 'pipe') break;
+      // Go takes a pipe at the end of an action for nothing.
       this.#next();
-      if (this.#peek().kind === 'close')
-        throw this.#source.parseError(start.offset, `missing value for ${context}`);
     }
     if (commands.length === 0) throw this.#source.parseError(start.offset, `missing value for ${context}`);
     for (const [index, command] of commands.entries()) {
@@ -180,7 +191,10 @@ class Parser {
   #command(context: string): Command {
     const { offset } = this.#peek();
     const operands: Operand[] = [];
-    while (!['close', 'right', 'pipe'].includes(this.#peek().kind)) operands.push(this.#operand());
+    while (!['close', 'right', 'pipe'].includes(this.#peek().kind)) {
+      if (operands.length > 0 && !this.#peek().hasSpaceBefore) this.#expect('close', 'in operand');
+      operands.push(this.#operand());
+    }
     if (operands.length === 0) throw this.#source.parseError(offset, `empty command in ${context}`);
     return { operands, offset, text: this.#textFrom(offset) };
   }
@@ -202,7 +216,8 @@ class Parser {
           throw this.#source.parseError(token.offset, `undefined variable "${token.value}"`);
         }
         const names = this.#fields();
-        return make({ kind: 'variable' as const, name: token.value, names });
+        const operand = make({ kind: 'variable' as const, name: token.value, names });
+        return names.length > 0 ? { ...operand, offset: token.offset + token.value.length } : operand;
       }
       case 'string':
         return make({ kind: 'literal' as const, value: token.value });

@@ -1,4 +1,4 @@
-import { GoMap, Int, List, NilPointer, type Value } from './values.ts';
+import { BoolPointer, GoMap, Int, List, NilPointer, type Value } from './values.ts';
 
 /** As Go's `%v` prints it. */
 export function printValue(value: Value): string {
@@ -6,13 +6,14 @@ export function printValue(value: Value): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'number') return formatFloat(value, 'g', -1);
   if (typeof value === 'boolean') return String(value);
-  if (value instanceof Int) return String(value.value);
+  if (value instanceof Int) return value.named?.text ?? String(value.value);
   if (value instanceof List) return `[${value.items.map(printValue).join(' ')}]`;
   if (value instanceof GoMap) {
     const entries = value.sorted().map(([key, each]) => `${key}:${printValue(each)}`);
     return `map[${entries.join(' ')}]`;
   }
   if (value instanceof NilPointer) return '<nil>';
+  if (value instanceof BoolPointer) return String(value.value);
   if (value.text !== undefined) return value.text;
   return `${value.isPointer ? '&' : ''}{${[...value.fields.values()].map(printValue).join(' ')}}`;
 }

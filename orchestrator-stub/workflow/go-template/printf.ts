@@ -1,6 +1,6 @@
 import { escapeRune, fromBytes, isPrintable, quoteGo, runeAt, toBytes } from '../../../formats/go-text.ts';
 import { bytesOf, formatFloat, printValue } from './print.ts';
-import { GoMap, Int, List, NilPointer, Struct, typeName, type Value } from './values.ts';
+import { BoolPointer, GoMap, Int, List, NilPointer, Struct, typeName, type Value } from './values.ts';
 
 interface Flags {
   sharp: boolean;
@@ -106,6 +106,8 @@ function format(verb: string, value: Value, flags: Flags, isPlusV = false): stri
   if (typeof value === 'boolean')
     return verb === 't' || verb === 'v' ? pad(String(value), flags) : badVerb(verb, value, flags);
   if (typeof value === 'number') return formatNumber(verb, value, flags);
+  if (value instanceof Int && value.named && 'vs'.includes(verb))
+    return formatText(verb, value.named.text, flags);
   if (value instanceof Int) return formatInteger(verb, value, flags);
   if (typeof value === 'string') return formatText(verb, value, flags);
   const inner = (each: Value) => format(verb, each, flags, isPlusV);
@@ -119,6 +121,7 @@ function format(verb: string, value: Value, flags: Flags, isPlusV = false): stri
       .map(([key, each]) => `${inner(key)}:${inner(each)}`)
       .join(' ')}]`;
   if (value instanceof NilPointer) return verb === 'v' ? '<nil>' : badVerb(verb, value, flags);
+  if (value instanceof BoolPointer) return inner(value.value);
   if (value.text !== undefined && 'vsxXq'.includes(verb)) return formatText(verb, value.text, flags);
   const fields = [...value.fields].map(([name, each]) => (isPlusV ? `${name}:` : '') + inner(each));
   return `${value.isPointer ? '&' : ''}{${fields.join(' ')}}`;

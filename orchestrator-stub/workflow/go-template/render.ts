@@ -1,4 +1,5 @@
 import { fromBytes, toBytes } from '../../../formats/go-text.ts';
+import type { KindlingError } from '../../../protocol/error.ts';
 import { convertConstant, validate } from './arguments.ts';
 import { CallError } from './errors.ts';
 import { parseTemplate } from './parser.ts';
@@ -58,6 +59,14 @@ interface Variable {
   value: Value;
 }
 
+/** A function, or a method of a value. */
+interface Callee {
+  name: string;
+  called: TemplateFunction;
+  offset: number;
+  text: string;
+}
+
 type Signal = 'break' | 'continue' | undefined;
 const NOTHING = Symbol('no piped value');
 type Piped = Value | typeof NOTHING;
@@ -69,6 +78,8 @@ class Renderer {
   readonly #defined: Map<string, Statement[]>;
   #length = 0;
   #depth = 0;
+  /** The template that runs: of `define`, or the whole. */
+  #executing: string;
 
   constructor(
     source: Source,
@@ -76,6 +87,7 @@ class Renderer {
     defined: Map<string, Statement[]>,
   ) {
     this.#source = source;
+    this.#executing = source.name;
     this.#functions = functions;
     this.#defined = defined;
   }
@@ -143,7 +155,7 @@ class Renderer {
 
   #entries(value: Value, pipe: Pipe): [Value, Value][] {
     const last = pipe.commands.at(-1) ?? pipe;
-    const fail = (message: string) => this.#source.executionError(last.offset, last.text, message);
+    const fail = (message: string) => this.#error(last.offset, last.text, message);
     if (value === null || value instanceof NilPointer) return [];
     if (value instanceof List) return value.items.map((item, index) => [new Int(index), item]);
     if (value instanceof GoMap) return value.sorted();
@@ -162,11 +174,18 @@ class Renderer {
   #call(statement: Statement & { kind: 'template' }, dot: Value, variables: Variable[]): void {
     const body = this.#defined.get(statement.name);
     const fail = (message: string) =>
-      this.#source.executionError(statement.offset, `{{template "${statement.name}"}}`, message);
+      this.#error(
+        statement.offset,
+        `{{template "${statement.name}"${statement.pipe ? ` ${statement.pipe.text}` : ''}}}`,
+        message,
+      );
     if (!body) throw fail(`template "${statement.name}" not defined`);
     if (++this.#depth > MAX_DEPTH) throw fail('exceeded maximum template depth (100)');
     const value = statement.pipe ? this.#pipe(statement.pipe, dot, variables) : null;
+    const outer = this.#executing;
+    this.#executing = fromBytes(statement.name);
     this.run(body, value, [{ name: '$', value }]);
+    this.#executing = outer;
     this.#depth--;
   }
 
@@ -181,9 +200,15 @@ class Renderer {
   #command(command: Command, dot: Value, variables: Variable[], piped: Piped): Value {
     const [first, ...rest] = command.operands;
     if (!first) return null;
-    if (first.kind === 'function') return this.#invoke(command, first, rest, dot, variables, piped);
+    if (first.kind === 'function') {
+      const called = this.#functions[first.name];
+      if (!called) throw this.#source.parseError(first.offset, `function "${first.name}" not defined`);
+      return this.#invoke(command, { ...first, called }, rest, dot, variables, piped);
+    }
+    const method = this.#method(first, dot, variables);
+    if (method) return this.#invoke(command, method, rest, dot, variables, piped);
     if (rest.length > 0 || piped !== NOTHING) {
-      throw this.#source.executionError(
+      throw this.#error(
         command.offset,
         first.text,
         first.kind === 'fields'
@@ -192,28 +217,26 @@ class Renderer {
       );
     }
     if (first.kind === 'nil') {
-      throw this.#source.executionError(command.offset, 'nil', 'nil is not a command');
+      throw this.#error(command.offset, 'nil', 'nil is not a command');
     }
     return this.#operand(first, dot, variables);
   }
 
   #invoke(
     command: Command,
-    operand: Operand & { kind: 'function' },
+    operand: Callee,
     operands: readonly Operand[],
     dot: Value,
     variables: Variable[],
     piped: Piped,
   ): Value {
-    const { name } = operand;
-    const called = this.#functions[name];
-    if (!called) throw this.#source.parseError(operand.offset, `function "${name}" not defined`);
+    const { name, called } = operand;
     const { parameters, rest } = called;
     const count = operands.length + (piped === NOTHING ? 0 : 1);
     const wrongCount = (wanted: string, got: number) =>
-      this.#source.executionError(
+      this.#error(
         operand.offset,
-        name,
+        operand.text,
         `wrong number of args for ${name}: want ${wanted} got ${got}`,
       );
     if (rest === undefined && count !== parameters.length) throw wrongCount(String(parameters.length), count);
@@ -237,11 +260,7 @@ class Renderer {
       return called.call(...args);
     } catch (thrown) {
       if (!(thrown instanceof CallError)) throw thrown;
-      throw this.#source.executionError(
-        command.offset,
-        command.text,
-        `error calling ${name}: ${thrown.message}`,
-      );
+      throw this.#error(command.offset, command.text, `error calling ${name}: ${thrown.message}`);
     }
   }
 
@@ -251,18 +270,23 @@ class Renderer {
         return convertConstant(operand, type);
       } catch (thrown) {
         if (!(thrown instanceof CallError)) throw thrown;
-        throw this.#source.executionError(operand.offset, operand.text, thrown.message);
+        throw this.#error(operand.offset, operand.text, thrown.message);
       }
     }
     return this.#validated(this.#operand(operand, dot, variables), type, operand, operand.kind === 'pipe');
   }
 
-  #validated(value: Value, type: Parameter, operand: Operand, isUnwrapped: boolean): Value {
+  #validated(
+    value: Value,
+    type: Parameter,
+    operand: { offset: number; text: string },
+    isUnwrapped: boolean,
+  ): Value {
     try {
       return validate(value, type, isUnwrapped);
     } catch (thrown) {
       if (!(thrown instanceof CallError)) throw thrown;
-      throw this.#source.executionError(operand.offset, operand.text, thrown.message);
+      throw this.#error(operand.offset, operand.text, thrown.message);
     }
   }
 
@@ -283,12 +307,14 @@ class Renderer {
         return this.#follow(variable?.value ?? null, operand.names, operand);
       }
       case 'pipe':
-        return this.#follow(this.#pipe(operand.pipe, dot, variables), operand.names, operand);
+        return this.#follow(
+          this.#pipe(operand.pipe, dot, variables),
+          operand.names,
+          lastOperand(operand.pipe) ?? operand,
+        );
       case 'function':
-        return this.#invoke(
+        return this.#command(
           { operands: [operand], offset: operand.offset, text: operand.text },
-          operand,
-          [],
           dot,
           variables,
           NOTHING,
@@ -296,10 +322,22 @@ class Renderer {
     }
   }
 
-  #follow(start: Value, names: readonly string[], operand: Operand): Value {
+  /** The method that a chain of fields ends in, if it does. */
+  #method(operand: Operand, dot: Value, variables: Variable[]): Callee | undefined {
+    if (operand.kind !== 'fields' && operand.kind !== 'variable' && operand.kind !== 'pipe') return undefined;
+    const name = operand.names.at(-1);
+    if (name === undefined) return undefined;
+    const receiver = this.#operand({ ...operand, names: operand.names.slice(0, -1) }, dot, variables);
+    const called = receiver instanceof Struct ? receiver.methods[name] : undefined;
+    const { offset, text } = (operand.kind === 'pipe' && lastOperand(operand.pipe)) || operand;
+    return called && { name, called, offset, text };
+  }
+
+  #follow(start: Value, names: readonly string[], operand: { offset: number; text: string }): Value {
     let value = start;
+    let isElement = false;
     for (const [depth, name] of names.entries()) {
-      const fail = (message: string) => this.#source.executionError(operand.offset, operand.text, message);
+      const fail = (message: string) => this.#error(operand.offset, operand.text, message);
       if (value === null) {
         throw fail(
           depth === 0
@@ -310,17 +348,30 @@ class Renderer {
       if (value instanceof NilPointer) throw fail(`nil pointer evaluating *${value.to}.${name}`);
       const fields: Map<string, Value> | undefined =
         value instanceof GoMap ? value.entries : value instanceof Struct ? value.fields : undefined;
+      const method: TemplateFunction | undefined = value instanceof Struct ? value.methods[name] : undefined;
+      if (method) {
+        const wanted = method.parameters.length;
+        if (wanted > 0) throw fail(`wrong number of args for ${name}: want ${wanted} got 0`);
+        value = method.call();
+        continue;
+      }
       const found: Value | undefined = fields?.get(name);
       if (found === undefined) {
         throw fail(
           value instanceof GoMap
             ? `map has no entry for key "${name}"`
-            : `can't evaluate field ${name} in type ${depth > 0 && !(value instanceof Struct) ? 'interface {}' : typeName(value)}`,
+            : `can't evaluate field ${name} in type ${isElement ? 'interface {}' : typeName(value)}`,
         );
       }
+      // What is taken out of a map has no other type for Go.
+      isElement = value instanceof GoMap;
       value = found;
     }
     return value;
+  }
+
+  #error(offset: number, piece: string, message: string): KindlingError {
+    return this.#source.executionError(offset, piece, message, this.#executing);
   }
 
   #bind(name: string, value: Value, isAssignment: boolean, variables: Variable[]): void {
@@ -336,6 +387,12 @@ class Renderer {
       throw this.#source.parseError(0, `the rendered template is larger than ${OUTPUT_LIMIT} bytes`);
     }
   }
+}
+
+/** The operand that Go looked at last in a pipe: its complaints about the result name that one. */
+function lastOperand({ commands }: Pipe): Operand | undefined {
+  const last = commands.at(-1)?.operands.at(-1);
+  return last?.kind === 'pipe' ? (lastOperand(last.pipe) ?? last) : last;
 }
 
 /** What an action prints: nothing at all is `<no value>`, in a composite it is `<nil>`. */

@@ -1,4 +1,6 @@
 import { fail } from './errors.ts';
+import { takes } from './signature.ts';
+import { Int, Struct, type Value } from './values.ts';
 
 /** Masterminds' semver 3.3, which sprig has. */
 export interface Version {
@@ -28,7 +30,51 @@ export function parseVersion(text: string): Version {
   return { numbers: [BigInt(major), BigInt(minor), BigInt(patch)], pre, metadata, original: text };
 }
 
-export function versionText({ numbers, pre, metadata }: Version): string {
+/** Masterminds' Version with its methods; `IncMinor` and its like give a value, `semver` a pointer. */
+export function versionValue(version: Version, isPointer: boolean): Struct {
+  const [major, minor, patch] = version.numbers;
+  const number = (value: bigint) => takes('', () => new Int(value, 'uint64'));
+  const fixed = (value: Value) => takes('', () => value);
+  const raised = (...numbers: Version['numbers']) =>
+    takes('', () => {
+      const prefix = version.original.startsWith('v') ? 'v' : '';
+      const original = prefix + numbers.join('.');
+      return versionValue({ numbers, pre: '', metadata: '', original }, false);
+    });
+  const compared = (decide: (order: number) => Value) =>
+    takes('*semver.Version', (other) => decide(compareVersions(version, versionOf(other))));
+  const fields: [string, Value][] = [['version', version.original]];
+  return new Struct('semver.Version', fields, {
+    isPointer,
+    text: versionText(version),
+    methods: {
+      Major: number(major),
+      Minor: number(minor),
+      Patch: number(patch),
+      Prerelease: fixed(version.pre),
+      Metadata: fixed(version.metadata),
+      Original: fixed(version.original),
+      String: fixed(versionText(version)),
+      IncMajor: raised(major + 1n, 0n, 0n),
+      IncMinor: raised(major, minor + 1n, 0n),
+      // A version before a release is raised to the release itself.
+      IncPatch: raised(major, minor, version.pre === '' ? patch + 1n : patch),
+      Compare: compared((order) => new Int(order)),
+      Equal: compared((order) => order === 0),
+      GreaterThan: compared((order) => order > 0),
+      GreaterThanEqual: compared((order) => order >= 0),
+      LessThan: compared((order) => order < 0),
+      LessThanEqual: compared((order) => order <= 0),
+    },
+  });
+}
+
+function versionOf(value: Value | undefined): Version {
+  const original = value instanceof Struct ? value.fields.get('version') : undefined;
+  return typeof original === 'string' ? parseVersion(original) : fail('not a version');
+}
+
+function versionText({ numbers, pre, metadata }: Version): string {
   return numbers.join('.') + (pre && `-${pre}`) + (metadata && `+${metadata}`);
 }
 

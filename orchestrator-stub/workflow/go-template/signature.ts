@@ -13,6 +13,7 @@ export type Parameter =
   | '[]interface {}'
   | 'map[string]interface {}'
   | 'sprig.certificate'
+  | '*semver.Version'
   | 'time.Time';
 
 /** A function as Go's text/template knows it: it checks the arguments against the types before the call. */

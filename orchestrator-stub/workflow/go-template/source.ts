@@ -35,12 +35,12 @@ export class Source {
   }
 
   /** Go's execution errors name line, column and the piece that failed. */
-  executionError(offset: number, piece: string, message: string): KindlingError {
+  executionError(offset: number, piece: string, message: string, executing = this.name): KindlingError {
     const line = this.lineOf(offset);
     const at = `${this.name}:${line}:${this.columnOf(offset)}`;
     return new KindlingError(
       'KND_TEMPLATE_INVALID',
-      `template: ${at}: executing "${this.name}" at <${fromBytes(piece)}>: ${fromBytes(message)}`,
+      `template: ${at}: executing "${executing}" at <${fromBytes(piece)}>: ${fromBytes(message)}`,
       { evidence: { line } },
     );
   }

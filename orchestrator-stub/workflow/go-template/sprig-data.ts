@@ -153,7 +153,7 @@ function dig(args: readonly Value[]): Value {
   const fallback = args.at(-2) ?? null;
   let value: Value = args.at(-1) ?? null;
   for (const key of args.slice(0, -2)) {
-    if (!(value instanceof GoMap))
+    if (!(value instanceof GoMap) || value.element !== 'interface {}')
       return fail(
         `interface conversion: interface {} is ${value === null ? 'nil' : typeName(value)}, not map[string]interface {}`,
       );

@@ -9,9 +9,17 @@ import {
 import { posix } from 'node:path';
 import { fromBytes, toBytes } from '../../../formats/go-text.ts';
 import { fail } from './errors.ts';
-import { durationText, parseDuration, parseTime, roundedDuration, secondsOf, timeValue } from './go-time.ts';
+import {
+  durationText,
+  parseDuration,
+  parseTime,
+  roundedDuration,
+  secondsOf,
+  timeValue,
+  ZERO_TIME,
+} from './go-time.ts';
 import { joinUrl, parseUrl } from './go-url.ts';
-import { parseVersion, satisfies, versionText } from './semver.ts';
+import { parseVersion, satisfies, versionValue } from './semver.ts';
 import { map, type TemplateFunction, takes, takesTexts, text } from './signature.ts';
 import { Int, Struct, type Value } from './values.ts';
 
@@ -33,7 +41,7 @@ export const PLACE_FUNCTIONS: Record<string, TemplateFunction> = {
   ),
   urlParse: takesTexts(parseUrl),
   urlJoin: takes('map', (parts) => joinUrl(map(parts))),
-  semver: takesTexts(versionStruct),
+  semver: takesTexts((given) => versionValue(parseVersion(given), true)),
   semverCompare: takesTexts((constraint, version) => satisfies(constraint, () => parseVersion(version))),
   ago: takes('any', (value = null) => durationText(BigInt(Math.round(Date.now() / 1000)) - timeOf(value))),
   duration: takes('any', (value = null) => durationText(secondsFrom(value))),
@@ -51,9 +59,6 @@ export const PLACE_FUNCTIONS: Record<string, TemplateFunction> = {
   decryptAES: takesTexts(decrypt),
 };
 
-/** Go's zero time is the first day of the year 1. */
-const ZERO_TIME = -62_135_596_800n;
-
 /** `base` and `osBase`: on Linux the same. */
 function both(name: string, made: TemplateFunction): Record<string, TemplateFunction> {
   return { [name]: made, [`os${name.charAt(0).toUpperCase()}${name.slice(1)}`]: made };
@@ -68,24 +73,6 @@ function clean(path: string): string {
   if (path === '') return '.';
   const plain = posix.normalize(path);
   return plain.length > 1 ? plain.replace(/\/$/, '') : plain;
-}
-
-function versionStruct(given: string): Struct {
-  const version = parseVersion(given);
-  const [major, minor, patch] = version.numbers;
-  return new Struct(
-    'semver.Version',
-    [
-      ['Major', new Int(major, 'uint64')],
-      ['Minor', new Int(minor, 'uint64')],
-      ['Patch', new Int(patch, 'uint64')],
-      ['Prerelease', version.pre],
-      ['Metadata', version.metadata],
-      ['Original', version.original],
-      ['String', versionText(version)],
-    ],
-    { isPointer: true, text: versionText(version) },
-  );
 }
 
 /** For `ago`, which reads the clock: there is no other way to say how long ago something was. */

@@ -1,10 +1,12 @@
 import { toBytes } from '../../../formats/go-text.ts';
+import type { TemplateFunction } from './signature.ts';
+
 /**
  * What templates compute with, with the types that Go would have: `eq 1 1.0` is an error there, and nothing above 2^53 may be
  * rounded. A text is bytes, one per character (latin1), as in Go: `len`, `substr` and `b64dec` count bytes. A float64 is a
  * JavaScript number, nil is null.
  */
-export type Value = string | boolean | number | null | Int | List | GoMap | Struct | NilPointer;
+export type Value = string | boolean | number | null | Int | List | GoMap | Struct | NilPointer | BoolPointer;
 
 export type IntType = 'int' | 'int64' | 'int32' | 'uint8' | 'uint32' | 'uint64';
 
@@ -14,12 +16,15 @@ const BITS: Record<IntType, number> = { int: 64, int64: 64, int32: 32, uint8: 8,
 export class Int {
   readonly value: bigint;
   readonly type: IntType;
+  /** A type of its own that prints as a word: time.Month. */
+  readonly named: { type: string; text: string } | undefined;
 
-  constructor(value: bigint | number, type: IntType = 'int') {
+  constructor(value: bigint | number, type: IntType = 'int', named?: { type: string; text: string }) {
     const wide = BigInt(value);
     const wrap = type.startsWith('u') ? BigInt.asUintN : BigInt.asIntN;
     this.value = wrap(BITS[type], wide);
     this.type = type;
+    this.named = named;
   }
 }
 
@@ -65,6 +70,7 @@ export class Struct {
   readonly text: string | undefined;
   /** The names of its fields in JSON and YAML. */
   readonly json: ReadonlyMap<string, string>;
+  readonly methods: Readonly<Record<string, TemplateFunction>>;
 
   constructor(
     name: string,
@@ -73,13 +79,20 @@ export class Struct {
       isPointer = false,
       text,
       json = new Map(),
-    }: { isPointer?: boolean; text?: string; json?: ReadonlyMap<string, string> } = {},
+      methods = {},
+    }: {
+      isPointer?: boolean;
+      text?: string;
+      json?: ReadonlyMap<string, string>;
+      methods?: Readonly<Record<string, TemplateFunction>>;
+    } = {},
   ) {
     this.name = name;
     this.fields = new Map(fields);
     this.isPointer = isPointer;
     this.text = text;
     this.json = json;
+    this.methods = methods;
   }
 }
 
@@ -88,6 +101,15 @@ export class NilPointer {
 
   constructor(to: string) {
     this.to = to;
+  }
+}
+
+/** A *bool that points somewhere: true for `if` even where it points to false. */
+export class BoolPointer {
+  readonly value: boolean;
+
+  constructor(value: boolean) {
+    this.value = value;
   }
 }
 
@@ -107,8 +129,8 @@ export function toValue(data: TemplateData): Value {
   return new GoMap(Object.entries(data).map(([key, value]) => [toBytes(key), toValue(value)]));
 }
 
-function isGoValue(data: object): data is Int | List | GoMap | Struct | NilPointer {
-  return [Int, List, GoMap, Struct, NilPointer].some((type) => data instanceof type);
+function isGoValue(data: object): data is Exclude<Value, string | number | boolean | null> {
+  return [Int, List, GoMap, Struct, NilPointer, BoolPointer].some((type) => data instanceof type);
 }
 
 function isArray(data: object): data is readonly TemplateData[] {
@@ -121,10 +143,11 @@ export function typeName(value: Value): string {
   if (typeof value === 'string') return 'string';
   if (typeof value === 'boolean') return 'bool';
   if (typeof value === 'number') return 'float64';
-  if (value instanceof Int) return value.type;
+  if (value instanceof Int) return value.named?.type ?? value.type;
   if (value instanceof List) return `[]${value.element}`;
   if (value instanceof GoMap) return `map[string]${value.element}`;
   if (value instanceof NilPointer) return `*${value.to}`;
+  if (value instanceof BoolPointer) return '*bool';
   return (value.isPointer ? '*' : '') + value.name;
 }
 
@@ -132,7 +155,8 @@ export function kindName(value: Value): string {
   if (value === null) return 'invalid';
   if (value instanceof List) return 'slice';
   if (value instanceof GoMap) return 'map';
-  if (value instanceof NilPointer) return 'ptr';
+  if (value instanceof NilPointer || value instanceof BoolPointer) return 'ptr';
+  if (value instanceof Int) return value.type;
   if (value instanceof Struct) return value.isPointer ? 'ptr' : 'struct';
   return typeName(value);
 }

@@ -14,6 +14,7 @@ import (
 	"text/template"
 
 	"github.com/Masterminds/sprig/v3"
+	"kindling.example/go-templates/workflow"
 	"sigs.k8s.io/yaml"
 )
 
@@ -28,7 +29,9 @@ type testCase struct {
 type recording struct {
 	RecordedWith string                 `json:"recordedWith"`
 	Data         map[string]interface{} `json:"data"`
-	Cases        []testCase             `json:"cases"`
+	// A Hardware object of Tinkerbell, as its YAML has it.
+	Hardware json.RawMessage `json:"hardware"`
+	Cases    []testCase      `json:"cases"`
 }
 
 func main() {
@@ -43,6 +46,10 @@ func main() {
 		// Templates may change their data: each has its own.
 		var data map[string]interface{}
 		_ = json.Unmarshal(raw, &data)
+		if err := workflow.AddHardware(data, all.Hardware); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		all.Cases[i] = record(all.Cases[i].Template, data)
 	}
 	out := json.NewEncoder(os.Stdout)
