@@ -17,6 +17,8 @@ export const COMMANDS: [name: string, summary: string, load: () => Promise<Defin
     'what nodes are told to do, and how far they are',
     async () => (await import('./workflow.ts')).defineWorkflowCommand,
   ],
+  ['user', 'people, and what each may do', async () => (await import('./user.ts')).defineUser],
+  ['token', 'personal tokens: make, list and revoke', async () => (await import('./token.ts')).defineToken],
   [
     'build',
     'make the agent executable and the Micro-OS',

@@ -29,6 +29,7 @@ import { Neighbors } from './nodes/neighbors.ts';
 import { Nodes } from './nodes/nodes.ts';
 import { Onboarding } from './nodes/onboarding.ts';
 import type { Profile } from './nodes/profile.ts';
+import { People } from './people/people.ts';
 import { Enrollment } from './provisioning/enrollment.ts';
 import { PostMortem } from './provisioning/post-mortem.ts';
 import { Provisioning } from './provisioning/provisioning.ts';
@@ -141,6 +142,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   const credentials = await Credentials.open(store);
   const user = options.user ?? { name: 'operator', password: openOperatorPassword(stateFolder) };
   const signIns = new SignIns(store, now);
+  const people = new People(store, now);
   if (await credentials.setUser(user.name, user.password, projectId)) await signIns.endAll();
   const maxUnknown = () => settings.get().maxUnknownMachines;
   const nodes = new Nodes({ store, hosts, bus, projectId, isStrict, now, maxUnknown });
@@ -225,7 +227,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   // 3 servers
   const isPlainOnly = options.port === false;
   const needsToken = (options.auth ?? (isPlainOnly ? 'none' : 'required')) === 'required';
-  const operatorAccess = new AccessControl({ signer, credentials, signIns, operatorToken, now });
+  const operatorAccess = new AccessControl({ signer, credentials, signIns, people, operatorToken, now });
   const access = needsToken ? operatorAccess : undefined;
   const originParts = {
     names: () => certificates.names,
@@ -265,6 +267,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     templates,
     settings,
     profiles,
+    people,
     bus,
     signer,
     access,

@@ -912,7 +912,7 @@ export const ERROR_CODES = {
     exit: 1,
     retryable: false,
     meaning: 'The token is valid but does not allow this call.',
-    hint: 'Use an operator’s token, or the token of the node that is concerned.',
+    hint: 'Use the token of a person whose role allows it (docs/reference/roles.md), or of the node that is concerned.',
   },
   KND_API_INVALID: {
     exit: 2,
@@ -942,7 +942,7 @@ export const ERROR_CODES = {
     exit: 1,
     retryable: false,
     meaning: 'The call carries no token, or one that is not valid (any more).',
-    hint: 'Send «Authorization: Bearer …» with the token from the state folder (operator-token) or a fresh access token.',
+    hint: 'Send "Authorization: Bearer …" with a token of your own (kindling token create), the one in the state folder (operator-token), or a fresh access token.',
   },
   KND_CSV_INVALID: {
     exit: 2,
@@ -992,6 +992,18 @@ export const ERROR_CODES = {
     retryable: false,
     meaning: 'No node has this id, name, UUID, serial or MAC.',
     hint: '«kindling node list» shows every node.',
+  },
+  KND_PERSON_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A person cannot have this name, or is the owner of the state folder, whom nobody changes.',
+    hint: 'Choose another name: small letters, digits, and . _ @ + - after the first.',
+  },
+  KND_PERSON_UNKNOWN: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The site knows nobody of this name.',
+    hint: '"kindling user list" shows everybody; "kindling user add" adds somebody.',
   },
   KND_PROFILE_INVALID: {
     exit: 2,
@@ -1091,6 +1103,12 @@ export const ERROR_CODES = {
     retryable: false,
     meaning: 'There is no workflow template of this name.',
     hint: '«kindling workflow templates» shows every template.',
+  },
+  KND_TOKEN_UNKNOWN: {
+    exit: 2,
+    retryable: false,
+    meaning: 'There is no token with this id, it has ended, or it belongs to somebody else.',
+    hint: '"kindling token list" shows the ids.',
   },
   KND_WORKFLOW_STATE: {
     exit: 1,

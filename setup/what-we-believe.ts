@@ -18,8 +18,9 @@ export function whatWeBelievePage(): string {
 There is one rule: **what arrives without a proof is a claim.** A claim is shown as a claim. It is
 never an identity, an address, template text, shell text, a file name, or the log of a known node.
 
-A proof is one of these: the operator's token, a node's token, a person's sign-in for the machine it
-was made at, a key of 128 bits that only one node was given, or a signature by a key of the site.
+A proof is one of these: the token of a person whose [role](../reference/roles.md) allows the call, a
+node's token, a person's sign-in for the machine it was made at, a key of 128 bits that only one node
+was given, or a signature by a key of the site.
 
 What follows from the rule:
 
@@ -51,7 +52,7 @@ another compares the UDP ports that the commands open with it.
 ${entranceTable(DATAGRAM_SERVERS)}
 
 The plain port beside TLS serves the two file addresses and nothing else. With \`--plain\` there is
-no TLS: the API asks everybody but programs on the same machine for the operator's token, and gRPC
+no TLS: the API asks everybody but programs on the same machine for a person's token, and gRPC
 asks nobody. That is for a laptop and a lab.
 
 ## What is argued, not closed

@@ -2,16 +2,17 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { isIP } from 'node:net';
 import type { z } from 'zod';
 import { KindlingError } from '../../protocol/error.ts';
+import type { Person } from '../../protocol/people.ts';
 import { plainAddress } from '../address-group.ts';
 import { parseJson, readBody } from './body.ts';
 import { sendProblem } from './problem.ts';
-import { type Access, type ApiRoute, type RawRoute, RouteTable } from './route.ts';
+import { type ApiRoute, type RawRoute, RouteTable } from './route.ts';
 
 export interface HttpServerOptions {
   api: readonly ApiRoute[];
   raw: readonly RawRoute[];
-  /** Throws KND_API_UNAUTHENTICATED or KND_API_FORBIDDEN. */
-  authorize: (request: IncomingMessage, access: Access) => Promise<void>;
+  /** Who calls, where the route asks. Throws KND_API_UNAUTHENTICATED or KND_API_FORBIDDEN. */
+  authorize: (request: IncomingMessage, route: RawRoute | ApiRoute) => Promise<Person | undefined>;
   onFailure: (thrown: unknown, request: IncomingMessage) => void;
   /** Names that requests may be addressed to besides IP addresses and localhost; undefined: any. */
   names?: () => readonly string[];
@@ -58,7 +59,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
       throw new KindlingError('KND_API_METHOD', `${url.pathname} does not know ${request.method}`);
     }
     const { route, path } = match;
-    await options.authorize(request, route.access);
+    const person = await options.authorize(request, route);
     if (isRaw(route)) {
       await route.answer({ request, response, path, query: url.searchParams, origin });
       return;
@@ -70,7 +71,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
     const query = route.query ? check(route.query, Object.fromEntries(url.searchParams), 'query') : undefined;
     const client = plainAddress(request.socket.remoteAddress);
     const { authorization } = request.headers;
-    const result = await route.handle({ body, query, path, origin, client, authorization });
+    const result = await route.handle({ body, query, path, origin, client, person, authorization });
     sendJson(response, route.status ?? 200, result);
   }
 }

@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
+import type { Person } from '../../protocol/people.ts';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Who may call a route: only who holds the operator's token, or anyone (the route then checks for itself). */
-export type Access = 'anyone' | 'operator';
+/** Who may call a route: people whose role allows it, or anyone (the route then checks for itself). */
+export type Access = 'anyone' | 'person';
 
 export interface RouteCall {
   request: IncomingMessage;
@@ -49,6 +50,8 @@ export interface ApiRoute<
     origin: string;
     /** Address of whoever calls. */
     client: string;
+    /** Who calls; nobody on routes that anyone may call. */
+    person: Person | undefined;
     /** The header of that name, for routes that anyone may call and that do more for a node with its token. */
     authorization: string | undefined;
   }) => z.input<Answer> | Promise<z.input<Answer>>;

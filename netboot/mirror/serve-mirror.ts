@@ -46,7 +46,7 @@ export async function serveMirror(options: MirrorOptions, signal: AbortSignal): 
   const http = createHttpServer({
     api: [],
     raw: [staticRoute('/tink-stack', [own, currentFolder(folder)])],
-    authorize: async () => {},
+    authorize: async () => undefined,
     onFailure: () => {}, // a request that failed: the client has the answer
   });
   const listener = await listenPlain(

@@ -1,26 +1,30 @@
 import type { JWTPayload } from 'jose';
 import { KindlingError } from '../../protocol/error.ts';
 import type { HostId } from '../../protocol/ids.ts';
+import type { Person } from '../../protocol/people.ts';
+import { OWNER, type People } from '../people/people.ts';
 import { type Credentials, isSameSecret } from './credentials.ts';
 import type { SignIns } from './sign-ins.ts';
 import type { TokenSigner } from './token-signer.ts';
 
 /** Who is calling, as far as the token says. */
 export type Caller =
-  | { kind: 'operator' }
+  | { kind: 'person'; person: Person }
   | { kind: 'node'; hostId: HostId; roles: string[] }
+  /** Somebody who typed a password at a node's console: opens that machine and nothing else. */
   | { kind: 'user'; name: string; signIn: string; roles: string[] };
 
 export interface AccessOptions {
   signer: TokenSigner;
   credentials: Credentials;
   signIns: SignIns;
-  /** The operator's own token, from the state folder. */
+  people: People;
+  /** The token of the first admin, from the state folder. */
   operatorToken: string;
   now: () => Date;
 }
 
-/** Turns a bearer token into a caller: the operator's token, or a JWT of ours whose owner still exists. */
+/** Turns a bearer token into a caller: the owner's token, a person's, or a JWT of ours whose owner still exists. */
 export class AccessControl {
   readonly #options: AccessOptions;
 
@@ -31,7 +35,11 @@ export class AccessControl {
   async identify(authorization: string | undefined): Promise<Caller> {
     const token = /^Bearer\s+(\S+)$/i.exec(authorization ?? '')?.[1];
     if (!token) throw unauthenticated('the call carries no bearer token');
-    if (isSameSecret(token, this.#options.operatorToken)) return { kind: 'operator' };
+    if (isSameSecret(token, this.#options.operatorToken)) {
+      return { kind: 'person', person: { name: OWNER, role: 'admin', expires: null } };
+    }
+    const person = await this.#options.people.identify(token);
+    if (person) return { kind: 'person', person };
     let claims: JWTPayload;
     try {
       claims = await this.#options.signer.verify(token);

@@ -23,6 +23,7 @@ import { serviceDefinition } from '../../protocol/grpc-service.ts';
 import type { Caller } from '../credentials/access.ts';
 import type { KnockAnswer, Onboarding } from '../nodes/onboarding.ts';
 import { findFault } from '../nodes/onboarding-request.ts';
+import { hasRight } from '../people/rights.ts';
 import { decideProject } from './project.ts';
 import { refusal, toRefusal } from './refusal.ts';
 
@@ -97,8 +98,10 @@ export function addOnboardingServices(server: Server, parts: OnboardingServicePa
     const caller = await parts.identify?.(call.metadata);
     const active = call.metadata.get('activeprojectid')[0]?.toString();
     const roles = caller
-      ? caller.kind === 'operator'
-        ? [`${parts.projectId}_en-ob`]
+      ? caller.kind === 'person'
+        ? hasRight(caller.person.role, 'nodes:install')
+          ? [`${parts.projectId}_en-ob`]
+          : []
         : caller.roles
       : undefined;
     const project = decideProject(active, roles, parts.projectId);

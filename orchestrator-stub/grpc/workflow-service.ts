@@ -30,6 +30,7 @@ import { methodDefinition } from '../../protocol/grpc-service.ts';
 import type { HostId } from '../../protocol/ids.ts';
 import { dialectOfReport, STORES_PROGRESS_HEADER, type TinkDialect } from '../../protocol/tink-dialect.ts';
 import type { Caller } from '../credentials/access.ts';
+import { hasRight } from '../people/rights.ts';
 import type { StoredWorkflow } from '../workflow/workflow.ts';
 import { judgeCurrentReport } from './current-answers.ts';
 import { type GetActionParts, getAction, isWorkerId } from './get-action.ts';
@@ -146,8 +147,16 @@ export function addWorkflowService(server: Server, parts: WorkflowServiceParts):
     caller: Caller | undefined,
     { definition: { hostId } }: StoredWorkflow,
   ): Promise<boolean> {
-    if (caller?.kind === 'node') return caller.hostId === hostId;
-    return caller?.kind !== 'user' || parts.isLetInBy(hostId, caller.signIn);
+    switch (caller?.kind) {
+      case undefined:
+        return true;
+      case 'node':
+        return caller.hostId === hostId;
+      case 'person':
+        return hasRight(caller.person.role, 'nodes:stand-in');
+      case 'user':
+        return parts.isLetInBy(hostId, caller.signIn);
+    }
   }
 
   async function requireUse(caller: Caller | undefined, workflow: StoredWorkflow): Promise<void> {

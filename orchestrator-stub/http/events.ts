@@ -1,16 +1,25 @@
+import type { IncomingMessage } from 'node:http';
 import type { RawRoute } from '../../net/server/route.ts';
 import type { EventBus } from '../events/bus.ts';
+import type { People } from '../people/people.ts';
+
+export interface EventRouteParts {
+  bus: EventBus;
+  people: Pick<People, 'onLoss'>;
+  /** Rejects once whoever watches may no longer. */
+  authorize: (request: IncomingMessage, route: RawRoute) => Promise<unknown>;
+}
 
 const HEARTBEAT_MS = 15_000;
 /** A watcher that does not read gets cut off: it reconnects with Last-Event-ID and misses nothing that is still kept. */
 const MAX_BACKLOG_BYTES = 1024 * 1024;
 
 /** Server-sent events: everything that changes, as it changes; `?node=` narrows it to one node. */
-export function eventRoute(bus: EventBus): RawRoute {
-  return {
+export function eventRoute({ bus, people, authorize }: EventRouteParts): RawRoute {
+  const route: RawRoute = {
     method: 'GET',
     path: '/api/v1/events',
-    access: 'operator',
+    access: 'person',
     answer: ({ request, response, query }) => {
       const node = query.get('node');
       const after = Number(request.headers['last-event-id'] ?? query.get('after') ?? Number.NaN);
@@ -28,11 +37,19 @@ export function eventRoute(bus: EventBus): RawRoute {
         response.write(`id: ${id}\nevent: ${event.type}\ndata: ${JSON.stringify({ at, ...event })}\n\n`);
         return;
       }, lastId);
-      const heartbeat = setInterval(() => response.write(': still here\n\n'), HEARTBEAT_MS);
+      // Watching outlives the call: a token that ends, or a person who is disabled, ends it too.
+      const checkAccess = () => void authorize(request, route).catch(() => response.end());
+      const stopChecks = people.onLoss(checkAccess);
+      const heartbeat = setInterval(() => {
+        response.write(': still here\n\n');
+        checkAccess();
+      }, HEARTBEAT_MS);
       response.on('close', () => {
         clearInterval(heartbeat);
+        stopChecks();
         stop();
       });
     },
   };
+  return route;
 }

@@ -11,6 +11,7 @@ import type { Caller } from '../credentials/access.ts';
 import type { EventBus } from '../events/bus.ts';
 import { type Host, normalizeUuid } from '../nodes/host.ts';
 import type { HostTable } from '../nodes/host-table.ts';
+import { hasRight } from '../people/rights.ts';
 import { KEPT_LOGS, type LogLine, type LogTable } from '../store/log-table.ts';
 import { type OtlpRecord, otlpProtobufToJson, readOtlpJson } from './otlp.ts';
 
@@ -142,6 +143,9 @@ function requireMayLog(who: Caller | undefined, host: Host): void {
   }
   if (who.kind === 'node' && who.hostId !== host.id) {
     throw new KindlingError('KND_API_FORBIDDEN', 'a node logs about itself only');
+  }
+  if (who.kind === 'person' && !hasRight(who.person.role, 'nodes:stand-in')) {
+    throw new KindlingError('KND_API_FORBIDDEN', `${who.person.name} may not write the log of a node`);
   }
 }
 

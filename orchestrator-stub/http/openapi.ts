@@ -20,7 +20,7 @@ export function openApiDocument(routes: readonly ApiRoute[], version: string): R
     paths,
     components: {
       schemas: { ...schemas, Problem: PROBLEM },
-      securitySchemes: { operator: { type: 'http', scheme: 'bearer' } },
+      securitySchemes: { person: { type: 'http', scheme: 'bearer' } },
       responses: {
         Problem: {
           description: 'What went wrong, with a stable code',
@@ -63,7 +63,7 @@ function operation(route: ApiRoute, schemas: Record<string, unknown>): Record<st
     operationId: route.operationId,
     summary: route.summary,
     tags: [route.tag],
-    ...(route.access === 'operator' ? { security: [{ operator: [] }] } : {}),
+    ...(route.access === 'person' ? { security: [{ person: [] }] } : {}),
     parameters: [...pathParameters, ...queryParameters(route)],
     ...(route.body ? { requestBody: { required: true, content: json(route.body, schemas, 'input') } } : {}),
     responses: { [status]: answer, default: { $ref: '#/components/responses/Problem' } },

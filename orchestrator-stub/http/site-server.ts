@@ -1,11 +1,14 @@
 import type { IncomingMessage, Server } from 'node:http';
 import { isSameMachine } from '../../net/address-group.ts';
 import { createHttpServer } from '../../net/server/http-server.ts';
-import type { Access, ApiRoute, RawRoute } from '../../net/server/route.ts';
+import type { ApiRoute, RawRoute } from '../../net/server/route.ts';
 import { staticRoute } from '../../net/server/static-files.ts';
 import { KindlingError } from '../../protocol/error.ts';
+import type { Person } from '../../protocol/people.ts';
 import type { AccessControl } from '../credentials/access.ts';
 import type { EventBus } from '../events/bus.ts';
+import { OWNER } from '../people/people.ts';
+import { hasRight, rightOf } from '../people/rights.ts';
 import type { StateHealth } from '../store/state-health.ts';
 import { type ApiParts, apiRoutes } from './api/routes.ts';
 import { eventRoute } from './events.ts';
@@ -36,7 +39,7 @@ export type SiteServerParts = ApiParts &
 export function createSiteHttpServer(parts: SiteServerParts): Server {
   return createHttpServer({
     ...siteRoutes(parts),
-    authorize: (request, level) => authorize(parts, request, level),
+    authorize: (request, route) => authorize(parts, request, route),
     names: parts.names,
     origin: parts.origin,
     onFailure: parts.onFailure,
@@ -54,7 +57,11 @@ export function siteRoutes(parts: SiteServerParts): { api: ApiRoute[]; raw: RawR
   const raw = [
     ...plainRoutes(api, parts.ca, parts.version, parts.state, parts.onRefusal),
     ...keycloakRoutes(parts),
-    eventRoute(bus),
+    eventRoute({
+      bus,
+      people: parts.people,
+      authorize: (request, route) => authorize(parts, request, route),
+    }),
     logIntakeRoute({ hosts, logs, bus, caller, now }),
     ...fileRoutes(parts),
   ];
@@ -69,7 +76,7 @@ export function createFileServer(parts: SiteServerParts): Server {
   return createHttpServer({
     api: [],
     raw: fileRoutes(parts),
-    authorize: async () => {},
+    authorize: async () => undefined,
     onFailure: parts.onFailure,
   });
 }
@@ -90,16 +97,37 @@ function fileRoutes({ artifacts, files, bus }: SiteServerParts): RawRoute[] {
   ];
 }
 
+/** 1 who calls  2 which right the route asks for  3 whether the role has it. */
 async function authorize(
-  { access, isLocalTrusted, operatorAccess }: SiteServerParts,
+  parts: SiteServerParts,
   request: IncomingMessage,
-  level: Access,
-): Promise<void> {
-  if (level === 'anyone') return;
-  const { remoteAddress, localAddress } = request.socket;
-  if (!access && (!isLocalTrusted || isSameMachine(remoteAddress, localAddress))) return;
-  const caller = await operatorAccess.identify(request.headers.authorization);
-  if (caller.kind !== 'operator') {
-    throw new KindlingError('KND_API_FORBIDDEN', 'this needs the operator’s token');
+  route: RawRoute | ApiRoute,
+): Promise<Person | undefined> {
+  if (route.access === 'anyone') return undefined;
+  const person = await identifyPerson(parts, request);
+  const right = rightOf(route);
+  if (right && hasRight(person.role, right)) return person;
+  throw new KindlingError(
+    'KND_API_FORBIDDEN',
+    `${person.name} is ${person.role}, which does not include the right ${right ?? 'to call this'}`,
+    {
+      hint: 'docs/reference/roles.md says which role may do what; an admin changes a role with kindling user add.',
+    },
+  );
+}
+
+async function identifyPerson(
+  { access, isLocalTrusted, operatorAccess }: SiteServerParts,
+  { headers, socket }: IncomingMessage,
+): Promise<Person> {
+  const isOpen = !access && (!isLocalTrusted || isSameMachine(socket.remoteAddress, socket.localAddress));
+  try {
+    const caller = await operatorAccess.identify(headers.authorization);
+    if (caller.kind === 'person') return caller.person;
+  } catch (thrown) {
+    if (!isOpen) throw thrown;
   }
+  // Nobody is asked here, but who says a name keeps it.
+  if (isOpen) return { name: OWNER, role: 'admin', expires: null };
+  throw new KindlingError('KND_API_FORBIDDEN', 'this needs the token of a person');
 }

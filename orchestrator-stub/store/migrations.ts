@@ -164,6 +164,25 @@ export const STEPS: readonly Step[] = [
   CREATE INDEX sign_ins_ends ON sign_ins (ends_at);
   `,
   ],
+  // Named people; of their tokens there are hashes only.
+  [
+    `
+  CREATE TABLE people (
+    name TEXT PRIMARY KEY,
+    role TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    disabled_at TEXT
+  ) STRICT;
+  CREATE TABLE person_tokens (
+    id TEXT PRIMARY KEY,
+    person TEXT NOT NULL REFERENCES people (name) ON DELETE CASCADE,
+    hash TEXT NOT NULL UNIQUE,
+    created_at TEXT NOT NULL,
+    expires_at TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX person_tokens_person ON person_tokens (person);
+  `,
+  ],
 ];
 
 /** Where to go on from. Refuses a database that a newer version wrote. */

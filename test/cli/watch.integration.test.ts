@@ -33,7 +33,12 @@ async function start(): Promise<void> {
       return;
     }
     asked.events += 1;
-    void eventRoute(bus).answer({ request, response, query: url.searchParams } as Parameters<
+    const route = eventRoute({
+      bus,
+      people: { onLoss: () => () => {} },
+      authorize: async () => undefined,
+    });
+    void route.answer({ request, response, query: url.searchParams } as Parameters<
       ReturnType<typeof eventRoute>['answer']
     >[0]);
   });

@@ -223,7 +223,7 @@ function http(): FuzzTarget {
         },
       },
     ],
-    authorize: async () => {},
+    authorize: async () => undefined,
     onFailure: () => {},
   });
   return {

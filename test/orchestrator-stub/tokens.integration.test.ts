@@ -109,7 +109,7 @@ test('row: release token → in both modes', async () => {
   expect(await open.api('GET', '/token', { token: null })).toMatchObject({ status: 200, text: 'anonymous' });
 });
 
-test('the API takes the operator’s token only', async () => {
+test('the API takes the tokens of people only', async () => {
   expect(await running.api('GET', '/api/v1/nodes', { token: null })).toMatchObject({
     status: 401,
     body: { code: 'KND_API_UNAUTHENTICATED' },

@@ -33,7 +33,7 @@ beforeAll(async () => {
       }),
     ],
     raw: [staticRoute('/files', [folder])],
-    authorize: async () => {},
+    authorize: async () => undefined,
     onFailure: () => {},
     timeouts: { headersMs: 300, requestMs: 600, silenceMs: 500, checkMs: 100 },
   });

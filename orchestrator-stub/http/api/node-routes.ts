@@ -65,7 +65,7 @@ export function nodeRoutes({
     apiRoute({
       method: 'GET',
       path: '/api/v1/certificate-refusals',
-      access: 'operator',
+      access: 'person',
       tag,
       operationId: 'listCertificateRefusals',
       summary: 'Who reached this server in the last two minutes and refused its certificate',
@@ -77,7 +77,7 @@ export function nodeRoutes({
     apiRoute({
       method: 'GET',
       path: '/api/v1/nodes',
-      access: 'operator',
+      access: 'person',
       tag,
       operationId: 'listNodes',
       summary: 'Every node, the discovered ones included',
@@ -92,7 +92,7 @@ export function nodeRoutes({
     apiRoute({
       method: 'POST',
       path: '/api/v1/nodes',
-      access: 'operator',
+      access: 'person',
       tag,
       operationId: 'registerNode',
       summary: 'Register a node by UUID, serial or MAC',
@@ -104,7 +104,7 @@ export function nodeRoutes({
     apiRoute({
       method: 'GET',
       path: '/api/v1/nodes/{id}',
-      access: 'operator',
+      access: 'person',
       tag,
       operationId: 'getNode',
       summary: 'One node with its inventory; {id} is an id, name, UUID, serial or MAC',
@@ -114,7 +114,7 @@ export function nodeRoutes({
     apiRoute({
       method: 'PATCH',
       path: '/api/v1/nodes/{id}',
-      access: 'operator',
+      access: 'person',
       tag,
       operationId: 'correctNode',
       summary: 'Correct a registration; a mismatch is cleared by it',
@@ -129,7 +129,7 @@ export function nodeRoutes({
     apiRoute({
       method: 'DELETE',
       path: '/api/v1/nodes/{id}',
-      access: 'operator',
+      access: 'person',
       tag,
       operationId: 'deleteNode',
       summary: 'Forget a node and revoke its credentials',
@@ -140,7 +140,7 @@ export function nodeRoutes({
     apiRoute({
       method: 'POST',
       path: '/api/v1/nodes/{id}/onboard',
-      access: 'operator',
+      access: 'person',
       tag,
       operationId: 'onboardNode',
       summary: 'Let a registered node in: it gets its credentials at its next knock',
@@ -150,7 +150,7 @@ export function nodeRoutes({
     apiRoute({
       method: 'POST',
       path: '/api/v1/nodes/{id}/deauthorise',
-      access: 'operator',
+      access: 'person',
       tag,
       operationId: 'deauthoriseNode',
       summary: 'Take the trust away: credentials and tokens stop working at once',
@@ -160,7 +160,7 @@ export function nodeRoutes({
     apiRoute({
       method: 'POST',
       path: '/api/v1/nodes/{id}/provision',
-      access: 'operator',
+      access: 'person',
       tag,
       operationId: 'provisionNode',
       summary: 'Choose the profile of a node that has none (manual mode)',
@@ -174,7 +174,7 @@ export function nodeRoutes({
     apiRoute({
       method: 'POST',
       path: '/api/v1/nodes/{id}/reprovision',
-      access: 'operator',
+      access: 'person',
       tag,
       operationId: 'reprovisionNode',
       summary: 'A new generation: when the node network-boots next, its disk is written anew',
@@ -188,7 +188,7 @@ export function nodeRoutes({
     apiRoute({
       method: 'GET',
       path: '/api/v1/nodes/{id}/logs',
-      access: 'operator',
+      access: 'person',
       tag,
       operationId: 'getNodeLogs',
       summary: 'The newest log lines of a node, oldest first',

@@ -58,7 +58,7 @@ export function recoveryKeyRoutes({
     apiRoute({
       method: 'GET',
       path: '/api/v1/nodes/{id}/recovery-keys',
-      access: 'operator',
+      access: 'person',
       tag,
       operationId: 'getRecoveryKeys',
       summary: 'The recovery keys of a node’s encrypted disks, the newest first',

@@ -1,5 +1,6 @@
 import { markdownTable } from '../../../formats/markdown-table.ts';
 import type { ApiRoute } from '../../../net/server/route.ts';
+import { rightOf } from '../../people/rights.ts';
 import { openApiDocument } from '../openapi.ts';
 import { type ApiParts, apiRoutes } from './routes.ts';
 
@@ -21,8 +22,9 @@ const FIXED_PART = `# HTTP API of the stub
 Everything below is on the one port of \`kindling serve\`. The machine-readable form is \`/api/v1/openapi.json\` (OpenAPI 3.1), made from the
 schemas that validate; this page is made from the same (\`node setup/reference-pages.ts\`).
 
-- **Who may call.** With TLS (the default) calls marked «operator» need \`Authorization: Bearer …\` with the token in \`operator-token\` of the
-  state folder. With \`--plain\` nobody is asked, unless \`--auth required\` says so.
+- **Who may call.** With TLS (the default) calls that name a right need \`Authorization: Bearer …\` with the token of a person whose
+  [role](roles.md) has it; the token in \`operator-token\` of the state folder has every right. With \`--plain\` programs on the same machine
+  are not asked, unless \`--auth required\` says so.
 - **Errors** are \`application/problem+json\` with \`code\`, \`title\`, \`hint\`, \`retryable\` and often \`evidence\`; codes are in
   [errors.md](errors.md). Bodies are JSON, at most 4 MiB; an unknown field is an error.
 - **\`{id}\` of a node** is its id, name, UUID, serial or MAC.
@@ -33,7 +35,7 @@ schemas that validate; this page is made from the same (\`node setup/reference-p
 const OTHER_ADDRESSES = [
   [
     '`GET /api/v1/events[?node=ID]`',
-    'server-sent events `node`, `workflow`, `log`; `Last-Event-ID` resumes (operator)',
+    'server-sent events `node`, `workflow`, `log`; `Last-Event-ID` resumes (nodes:read)',
   ],
   [
     '`POST /realms/master/protocol/openid-connect/token`',
@@ -87,7 +89,7 @@ function operationSection(tag: string, routes: readonly ApiRoute[], paths: Paths
         route.summary,
         body ? describe(body) : '',
         `${route.status ?? 200}${answer ? ` ${describe(answer)}` : ''}`,
-        route.access,
+        route.access === 'anyone' ? 'anyone' : (rightOf(route) ?? 'nobody'),
       ];
     });
   return `## ${tag[0]?.toUpperCase()}${tag.slice(1)}\n\n${markdownTable(['operation', 'what it does', 'body', 'answer', 'who'], rows)}\n`;

@@ -1,12 +1,14 @@
 import type { ApiRoute } from '../../../net/server/route.ts';
 import { type NeighborRouteParts, neighborRoutes } from './neighbor-routes.ts';
 import { type NodeRouteParts, nodeRoutes } from './node-routes.ts';
+import { type PeopleRouteParts, peopleRoutes } from './people-routes.ts';
 import { type RecoveryKeyRouteParts, recoveryKeyRoutes } from './recovery-key-routes.ts';
 import { type SiteRouteParts, siteRoutes } from './site-routes.ts';
 import { type WorkflowRouteParts, workflowRoutes } from './workflow-routes.ts';
 
 export type ApiParts = NodeRouteParts &
   NeighborRouteParts &
+  PeopleRouteParts &
   RecoveryKeyRouteParts &
   SiteRouteParts &
   WorkflowRouteParts;
@@ -19,5 +21,6 @@ export function apiRoutes(parts: ApiParts): ApiRoute[] {
     ...neighborRoutes(parts),
     ...workflowRoutes(parts),
     ...siteRoutes(parts),
+    ...peopleRoutes(parts),
   ];
 }

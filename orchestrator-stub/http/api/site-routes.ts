@@ -21,7 +21,7 @@ export function siteRoutes({ settings, profiles, provisioning, templates }: Site
     apiRoute({
       method: 'GET',
       path: '/api/v1/profiles',
-      access: 'operator',
+      access: 'person',
       tag: 'profiles',
       operationId: 'listProfiles',
       summary: 'Every profile',
@@ -31,7 +31,7 @@ export function siteRoutes({ settings, profiles, provisioning, templates }: Site
     apiRoute({
       method: 'GET',
       path: '/api/v1/profiles/{name}',
-      access: 'operator',
+      access: 'person',
       tag: 'profiles',
       operationId: 'getProfile',
       summary: 'One profile',
@@ -41,7 +41,7 @@ export function siteRoutes({ settings, profiles, provisioning, templates }: Site
     apiRoute({
       method: 'PUT',
       path: '/api/v1/profiles/{name}',
-      access: 'operator',
+      access: 'person',
       tag: 'profiles',
       operationId: 'putProfile',
       summary: 'Add or replace a profile; nodes already provisioned keep what they have',
@@ -67,7 +67,7 @@ export function siteRoutes({ settings, profiles, provisioning, templates }: Site
     apiRoute({
       method: 'DELETE',
       path: '/api/v1/profiles/{name}',
-      access: 'operator',
+      access: 'person',
       tag: 'profiles',
       operationId: 'deleteProfile',
       summary: 'Remove a profile',
@@ -82,7 +82,7 @@ export function siteRoutes({ settings, profiles, provisioning, templates }: Site
     apiRoute({
       method: 'GET',
       path: '/api/v1/site',
-      access: 'operator',
+      access: 'person',
       tag: 'site',
       operationId: 'getSite',
       summary: 'The site’s settings',
@@ -92,7 +92,7 @@ export function siteRoutes({ settings, profiles, provisioning, templates }: Site
     apiRoute({
       method: 'PATCH',
       path: '/api/v1/site',
-      access: 'operator',
+      access: 'person',
       tag: 'site',
       operationId: 'changeSite',
       summary: 'Change some of the site’s settings',

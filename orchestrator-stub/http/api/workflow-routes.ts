@@ -51,7 +51,7 @@ export function workflowRoutes({
     apiRoute({
       method: 'GET',
       path: '/api/v1/workflows',
-      access: 'operator',
+      access: 'person',
       tag: 'workflows',
       operationId: 'listWorkflows',
       summary: 'Every workflow, the oldest first',
@@ -67,7 +67,7 @@ export function workflowRoutes({
     apiRoute({
       method: 'POST',
       path: '/api/v1/workflows',
-      access: 'operator',
+      access: 'person',
       tag: 'workflows',
       operationId: 'startWorkflow',
       summary: 'Run a template on a node, outside of its provisioning',
@@ -103,7 +103,7 @@ export function workflowRoutes({
     apiRoute({
       method: 'GET',
       path: '/api/v1/workflows/{id}',
-      access: 'operator',
+      access: 'person',
       tag: 'workflows',
       operationId: 'getWorkflow',
       summary: 'One workflow with its actions',
@@ -120,7 +120,7 @@ export function workflowRoutes({
       apiRoute({
         method: 'POST',
         path: `/api/v1/workflows/{id}/${verb}`,
-        access: 'operator',
+        access: 'person',
         tag: 'workflows',
         operationId: `${verb}Workflow`,
         summary,
@@ -131,7 +131,7 @@ export function workflowRoutes({
     apiRoute({
       method: 'POST',
       path: '/api/v1/workflows/{id}/retry',
-      access: 'operator',
+      access: 'person',
       tag: 'workflows',
       operationId: 'retryWorkflow',
       summary: 'Begin again at the action that failed, as profile and template are today',
@@ -145,7 +145,7 @@ export function workflowRoutes({
     apiRoute({
       method: 'POST',
       path: '/api/v1/workflows/{id}/approve',
-      access: 'operator',
+      access: 'person',
       tag: 'workflows',
       operationId: 'approvePlan',
       summary: 'Consent to the plan an action waits with, and let it go on',
@@ -158,7 +158,7 @@ export function workflowRoutes({
     apiRoute({
       method: 'GET',
       path: '/api/v1/templates',
-      access: 'operator',
+      access: 'person',
       tag: 'templates',
       operationId: 'listTemplates',
       summary: 'Every workflow template, the built-in ones included',
@@ -168,7 +168,7 @@ export function workflowRoutes({
     apiRoute({
       method: 'PUT',
       path: '/api/v1/templates/{name}',
-      access: 'operator',
+      access: 'person',
       tag: 'templates',
       operationId: 'putTemplate',
       summary: 'Add or replace a template; a built-in one is overlaid',
@@ -183,7 +183,7 @@ export function workflowRoutes({
     apiRoute({
       method: 'DELETE',
       path: '/api/v1/templates/{name}',
-      access: 'operator',
+      access: 'person',
       tag: 'templates',
       operationId: 'deleteTemplate',
       summary: 'Remove a template; a built-in one comes back to light',
@@ -194,7 +194,7 @@ export function workflowRoutes({
     apiRoute({
       method: 'POST',
       path: '/api/v1/templates/{name}/render',
-      access: 'operator',
+      access: 'person',
       tag: 'templates',
       operationId: 'renderTemplate',
       summary: 'Render a template with values and check the outcome, without running it',
