@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { LoopWith } from './loop-with.ts';
 
 const SECTOR = 512;
 /** Between the partition table and the first partition, as the second stage of GRUB. */
@@ -8,27 +9,37 @@ const SECOND_STAGE_LBA = 40;
 const PARTITION_AT = 1024 * 1024;
 
 /**
- * A disk with a partition table that both firmwares start from. Started, it writes `WHOLE text` to the first serial port and gives the
- * firmware its turn again; a boot sector that does not find its second stage writes HALF.
+ * A disk with a partition table that both firmwares start from; with sectors of 4096 bytes only UEFI does. Started, it writes `WHOLE text` to the
+ * first serial port and gives the firmware its turn again; a boot sector that does not find its second stage writes HALF.
  */
-export function makeBootableImage(folder: string, bytes: number, text: string): Buffer {
-  const file = join(folder, 'bootable');
+export function makeBootableImage(
+  folder: string,
+  { bytes, sectorSize, text }: { bytes: number; sectorSize: number; text: string },
+): Buffer {
   const partition = join(folder, 'partition');
   const program = join(folder, 'BOOTX64.EFI');
   writeFileSync(program, efiProgram(`WHOLE ${text} by UEFI\r\n`));
-  writeFileSync(file, '');
-  truncateSync(file, bytes);
-  execFileSync('sfdisk', ['--quiet', file], { input: 'label: gpt\nstart=2048, type=uefi\n' });
   writeFileSync(partition, '');
   truncateSync(partition, bytes - 2 * PARTITION_AT);
-  execFileSync('mkfs.vfat', ['-n', 'ESP', partition], { stdio: 'ignore' });
+  execFileSync('mkfs.vfat', ['-n', 'ESP', '-S', String(sectorSize), partition], { stdio: 'ignore' });
   execFileSync('mmd', ['-i', partition, '::/EFI', '::/EFI/BOOT']);
   execFileSync('mcopy', ['-i', partition, program, '::/EFI/BOOT/BOOTX64.EFI']);
-  const image = readFileSync(file);
+  const image = diskWithTable(bytes, sectorSize);
   readFileSync(partition).copy(image, PARTITION_AT);
-  BOOT_SECTOR.copy(image);
-  image.write(`WHOLE ${text} by BIOS\r\n\0`, SECOND_STAGE_LBA * SECTOR, 'latin1');
+  if (sectorSize === SECTOR) {
+    BOOT_SECTOR.copy(image);
+    image.write(`WHOLE ${text} by BIOS\r\n\0`, SECOND_STAGE_LBA * SECTOR, 'latin1');
+  }
   return image;
+}
+
+/** An empty disk with a table; sfdisk learns the size of a sector only from a device. */
+function diskWithTable(bytes: number, sectorSize: number): Buffer {
+  using loop = new LoopWith(Buffer.alloc(bytes), sectorSize);
+  execFileSync('sfdisk', ['--quiet', '--no-reread', '--no-tell-kernel', loop.device], {
+    input: `label: gpt\nstart=${PARTITION_AT / sectorSize}, type=uefi\n`,
+  });
+  return readFileSync(loop.device);
 }
 
 /** Writes the text at SI (RSI) to the first serial port, up to a zero. */

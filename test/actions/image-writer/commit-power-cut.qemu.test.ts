@@ -6,7 +6,8 @@ import { bootMachine } from '../../../lab/qemu/machine.ts';
 import { makeBootableImage } from '../../crash-explorer/bootable-image.ts';
 import { disksAtSyncs } from '../../crash-explorer/disks-at-syncs.ts';
 import { recordWrite } from '../../crash-explorer/record-write.ts';
-import { startImageServer } from './image-server.ts';
+import { type ImageServer, startImageServer } from './image-server.ts';
+import { type ServedFormat, serveImage } from './serve-image.ts';
 
 const MIB = 1024 * 1024;
 const DISK = 8 * MIB;
@@ -15,37 +16,52 @@ const BOOT_TIMEOUT_MS = 240_000;
 /** A disk that a power cut has left, and what a machine that starts from it says. */
 interface Case {
   name: string;
+  sectorSize: number;
   disk: Buffer;
   says: 'new' | 'old' | 'nothing';
 }
 
 let folder: string;
+let server: ImageServer;
+/** Of a raw image; and of others, with what else is different where they are written. */
 let cases: Case[];
+let otherWays: Case[];
 let controls: Case[];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'kindling-commit-'));
-  const old = makeBootableImage(folder, DISK, 'old --');
-  const image = makeBootableImage(folder, DISK, 'new --');
-  const server = await startImageServer({});
-  server.files.set('/image', { bytes: image });
-  const { operations, after } = await recordWrite(folder, old, SECTOR, {
-    sources: [`${server.url}/image`],
-    chunks: { use: 'never' },
-  }).finally(() => server.close());
-  expect(after.equals(image)).toBe(true);
+  server = await startImageServer({});
+  cases = await cutWrites('raw', SECTOR);
+  otherWays = [...(await cutWrites('chunked', SECTOR)), ...(await cutWrites('qcow2', 4096))];
+  controls = controlsOf(bootable('new --', SECTOR));
+});
+afterAll(async () => {
+  await server?.close();
+  rmSync(folder, { recursive: true });
+});
 
+const bootable = (text: string, sectorSize: number) =>
+  makeBootableImage(folder, { bytes: DISK, sectorSize, text });
+
+/** Writes an image over a system, and gives the disk as it was before, and as each sync of the way in and of the commit left it. */
+async function cutWrites(format: ServedFormat, sectorSize: number): Promise<Case[]> {
+  const old = bootable('old --', sectorSize);
+  const image = bootable('new --', sectorSize);
+  await serveImage(server, folder, image, format);
+  const { operations, after } = await recordWrite(folder, old, sectorSize, {
+    sources: [`${server.url}/image`],
+    chunks: { use: format === 'chunked' ? 'require' : 'never' },
+  });
+  expect(after.equals(image)).toBe(true);
   const disks = disksAtSyncs(operations, old);
-  // what was there before, and what each sync of the way in and of the commit adds
   expect(disks.length).toBeGreaterThanOrEqual(9);
-  cases = disks.map((disk, at) => ({
-    name: `after sync ${at} of ${disks.length - 1}`,
+  return disks.map((disk, at) => ({
+    name: `${format}, sectors of ${sectorSize} bytes, after sync ${at} of ${disks.length - 1}`,
+    sectorSize,
     disk,
     says: at === 0 ? 'old' : at === disks.length - 1 ? 'new' : 'nothing',
   }));
-  controls = controlsOf(image);
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+}
 
 /** What firmware makes of a table that is whole but for some of its doors. */
 function controlsOf(image: Buffer): Case[] {
@@ -55,12 +71,18 @@ function controlsOf(image: Buffer): Case[] {
     return disk;
   };
   const backup = DISK / SECTOR - 1;
+  const control = (name: string, disk: Buffer, says: Case['says']) => ({
+    name,
+    sectorSize: SECTOR,
+    disk,
+    says,
+  });
   return [
-    { name: 'both headers, no protective MBR', disk: without(0), says: 'nothing' },
-    { name: 'the backup header, no protective MBR', disk: without(0, 1), says: 'nothing' },
-    { name: 'the primary header, no protective MBR', disk: without(0, backup), says: 'nothing' },
+    control('both headers, no protective MBR', without(0), 'nothing'),
+    control('the backup header, no protective MBR', without(0, 1), 'nothing'),
+    control('the primary header, no protective MBR', without(0, backup), 'nothing'),
     // so it is the protective MBR that the three above lack
-    { name: 'the backup header and a protective MBR', disk: without(1), says: 'new' },
+    control('the backup header and a protective MBR', without(1), 'new'),
   ];
 }
 
@@ -85,15 +107,21 @@ const expected = (all: readonly Case[], firmware: string) =>
 const said = (console: string) => console.match(/WHOLE (old|new) \d\d by \w+|HALF/g) ?? [];
 
 test('UEFI starts the old system or the new one, and goes on to the network from every disk in between', async () => {
-  const all = [...cases, ...controls];
+  const all = [...cases, ...controls, ...otherWays];
   await using machine = await bootMachine({
     name: 'UEFI, power cuts at the commit',
     firmware: 'ovmf',
     memoryMb: 256,
-    disks: all.map((each, number) => ({ bus: 'virtio', file: fileOf(each, number), bootIndex: number })),
+    disks: all.map((each, number) => ({
+      bus: 'scsi',
+      file: fileOf(each, number),
+      logicalSectorBytes: each.sectorSize,
+      bootIndex: number,
+    })),
     nics: [{ model: 'virtio', network: 'silent', bootIndex: all.length }],
   });
-  await machine.console.waitFor(/Start PXE|No bootable option/, { timeoutMs: BOOT_TIMEOUT_MS });
+  // a line that ends only when no server has answered, a minute later
+  await machine.console.waitFor(/Start PXE/, { timeoutMs: BOOT_TIMEOUT_MS, prompt: true });
   expect(said(machine.console.text)).toEqual(expected(all, 'UEFI'));
 });
 

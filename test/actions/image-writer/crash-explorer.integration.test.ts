@@ -1,15 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { WriteImageRequest } from '../../../actions/image-writer/index.ts';
-import { indexImage } from '../../../images/index-image.ts';
 import { type Exploration, explore } from '../../crash-explorer/explore.ts';
 import { recordWrite } from '../../crash-explorer/record-write.ts';
 import type { Operation } from '../../crash-explorer/trace.ts';
 import { rounds, testSeed } from '../../seeds/seeds.ts';
 import { type ImageServer, startImageServer } from './image-server.ts';
-import { encodeImage, makeDiskImage, seededRandom } from './test-image.ts';
+import { type ServedFormat, serveImage } from './serve-image.ts';
+import { makeDiskImage, seededRandom } from './test-image.ts';
 
 const MIB = 1024 * 1024;
 const DISK = 4 * MIB;
@@ -32,7 +32,7 @@ afterAll(async () => {
 interface Case {
   image: Buffer;
   before: Buffer;
-  format: 'raw' | 'zst' | 'qcow2' | 'chunked';
+  format: ServedFormat;
   sectorSize: number;
   mode?: 'write' | 'delta' | 'repair';
 }
@@ -42,15 +42,7 @@ async function record({ image, before, format, sectorSize, mode = 'write' }: Cas
     sources: [`${server.url}/image`],
     chunks: { mode, journalIntervalMs: 5, use: format === 'chunked' ? 'require' : 'never' },
   };
-  if (format === 'chunked') {
-    const raw = join(folder, 'image.raw');
-    writeFileSync(raw, image);
-    const { manifest } = await indexImage(raw, `${raw}.zst`, { chunkSize: MIB, level: 1 });
-    server.files.set('/image', { bytes: readFileSync(`${raw}.zst`) });
-    server.files.set('/image.manifest', { bytes: Buffer.from(manifest) });
-  } else {
-    server.files.set('/image', { bytes: encodeImage(image, format) });
-  }
+  await serveImage(server, folder, image, format);
   return recordWrite(folder, before, sectorSize, request);
 }
 
