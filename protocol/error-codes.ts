@@ -1017,6 +1017,12 @@ export const ERROR_CODES = {
     meaning: 'There is no profile of this name.',
     hint: '«kindling profile list» shows every profile.',
   },
+  KND_RULE_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A pattern of an enrollment rule cannot be read.',
+    hint: 'Patterns are JSON objects whose leaves are lists: {"product":{"vendor":["Dell Inc."]}}.',
+  },
   KND_STATE_CONFLICT: {
     exit: 3,
     retryable: true,

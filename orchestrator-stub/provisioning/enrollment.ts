@@ -9,7 +9,7 @@ import type { HostTable } from '../nodes/host-table.ts';
 import type { Nodes } from '../nodes/nodes.ts';
 import { MAC_PATTERN, newHost } from '../nodes/registration.ts';
 import { makeRoomForUnknown } from '../nodes/unknown-machines.ts';
-import { matchRule } from '../settings/enrollment-rules.ts';
+import { type EnrollmentRule, matchRule } from '../settings/enrollment-rules.ts';
 import type { SiteSettings } from '../settings/site-settings.ts';
 import { resourceId } from '../store/identifiers.ts';
 import type { Store } from '../store/store.ts';
@@ -87,13 +87,13 @@ export class Enrollment {
     if (JSON.stringify(document).length > MAX_ATTRIBUTES) throw tooLarge(agentId);
     const rule = matchRule(enrollmentRules, document);
     if (!rule) return 'no-rule';
-    return store.transaction(() => this.#enroll(agent, document, rule.template));
+    return store.transaction(() => this.#enroll(agent, document, rule));
   }
 
   async #enroll(
     { agentId, hostId }: AskingAgent,
     document: JsonValue,
-    template: string,
+    rule: EnrollmentRule,
   ): Promise<NotEnrolled | undefined> {
     const { nodes, hosts, workflows, settings, now, projectId } = this.#options;
     const known = await this.#hostOf(agentId, hostId);
@@ -115,15 +115,18 @@ export class Enrollment {
         id,
         hostId: host.id,
         generation: 0,
-        template: await this.#options.template(template),
+        template: await this.#options.template(rule.template),
         data: {
           device_1: agentId,
           DeviceInfoHwMacID: agentId,
           worker_id: agentId,
+          [rule.agentValue]: agentId,
           ...nodeHardware(host, await knownHardware(hosts, host)),
+          ...rule.values,
         },
         now: now(),
       }),
+      rule.isDisabled,
     );
     return undefined;
   }

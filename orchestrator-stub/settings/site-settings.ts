@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DocumentTable } from '../store/document-table.ts';
 import type { Store } from '../store/store.ts';
-import { EnrollmentRuleSchema } from './enrollment-rules.ts';
+import { EnrollmentRuleSchema, withPatterns } from './enrollment-rules.ts';
 
 /** What holds for the whole site. EMF keeps the first three in its provider config. */
 export const SiteSettingsSchema = z
@@ -88,7 +88,9 @@ export class Settings {
 
   static async open(store: Store): Promise<Settings> {
     const table = new DocumentTable<SiteSettings>(store, 'settings');
-    return new Settings(store, table, SiteSettingsSchema.parse((await table.get(NAME)) ?? {}));
+    const kept: Partial<SiteSettings> = (await table.get(NAME)) ?? {};
+    const enrollmentRules = (kept.enrollmentRules ?? []).map(withPatterns);
+    return new Settings(store, table, SiteSettingsSchema.parse({ ...kept, enrollmentRules }));
   }
 
   get(): SiteSettings {

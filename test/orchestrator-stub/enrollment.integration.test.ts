@@ -33,7 +33,7 @@ afterEach(() => running[Symbol.asyncDispose]());
 const getAction = (agentId = MAC) =>
   callUnary(client, WorkflowService.method.getAction, { agentId, agentAttributes: attributes });
 const site = (json: unknown) => running.api('PATCH', '/api/v1/site', { json });
-const acmeRule = { name: 'acme', template: 'one', when: { 'product.vendor': ['Acme'] } };
+const acmeRule = { name: 'acme', template: 'one', rules: ['{"product":{"vendor":["Acme"]}}'] };
 
 describe('AgentAttributes', () => {
   test('are kept with the node that sends them, and shown', async () => {
@@ -81,7 +81,7 @@ describe('GetAction with auto enrollment (docs/background/tinkerbell.md#getactio
   test('row: enrollment on, no rule fits → NOT_FOUND «no Workflow Rule Sets found or matched»', async () => {
     await site({
       autoEnrollment: true,
-      enrollmentRules: [{ ...acmeRule, when: { 'product.vendor': ['x'] } }],
+      enrollmentRules: [{ ...acmeRule, rules: ['{"product":{"vendor":["x"]}}'] }],
     });
     expect(await failure(getAction())).toEqual({
       code: status.NOT_FOUND,
@@ -119,6 +119,19 @@ describe('GetAction with auto enrollment (docs/background/tinkerbell.md#getactio
     expect(refused.code).toBe(status.INTERNAL);
     expect(refused.details).toMatch(/^error getting workflows: .*nothing/);
     expect((await running.api('GET', '/api/v1/nodes')).body.nodes).toEqual([]);
+  });
+
+  test('a rule names the agent’s id, gives values, and may make a workflow that waits', async () => {
+    await running.api('PUT', '/api/v1/templates/one', {
+      json: { text: TEMPLATE('{{ .who }}{{ .nothing }}') },
+    });
+    const rule = { ...acmeRule, agentValue: 'who', values: { nothing: '' }, isDisabled: true };
+    await site({ autoEnrollment: true, enrollmentRules: [rule] });
+    await failure(getAction());
+    const [workflow] = (await running.api('GET', '/api/v1/workflows')).body.workflows;
+    expect(workflow).toMatchObject({ isPaused: true, state: 'PENDING' });
+    await running.api('POST', `/api/v1/workflows/${workflow.id}/resume`);
+    expect(await getAction()).toMatchObject({ name: 'only' });
   });
 
   test('strangers are enrolled only as far as the site remembers unknown machines', async () => {

@@ -54,7 +54,7 @@ test('a workflow started by hand has the disks of the inventory and the card the
 });
 
 test('a workflow started by rule has what the agent says of its machine', async () => {
-  const rule = { name: 'acme', template: 'tink', when: { 'product.vendor': ['Acme'] } };
+  const rule = { name: 'acme', template: 'tink', rules: ['{"product":{"vendor":["Acme"]}}'] };
   await running.api('PATCH', '/api/v1/site', { json: { autoEnrollment: true, enrollmentRules: [rule] } });
   const action = await callUnary(running.client(), WorkflowService.method.getAction, {
     agentId: MAC,

@@ -99,7 +99,10 @@ it.each([
 
 it('an agent’s name becomes no part of a workflow by rule (autoEnrollment)', async () => {
   await site.running.api('PATCH', '/api/v1/site', {
-    json: { autoEnrollment: true, enrollmentRules: [{ template: 'tink', match: {} }] },
+    json: {
+      autoEnrollment: true,
+      enrollmentRules: [{ name: 'all', template: 'tink', rules: ['{"memory":{"x":[{"exists":false}]}}'] }],
+    },
   });
   await site.register({ uuid: machine.uuid, autoOnboard: true });
   const token = await site.running.accessToken(await site.running.knock(machine));

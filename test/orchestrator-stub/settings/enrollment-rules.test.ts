@@ -1,37 +1,55 @@
 import { expect, test } from 'vitest';
-import { matchRule } from '../../../orchestrator-stub/settings/enrollment-rules.ts';
+import {
+  EnrollmentRuleSchema,
+  matchRule,
+  withPatterns,
+} from '../../../orchestrator-stub/settings/enrollment-rules.ts';
 
-const rule = (name: string, when: Record<string, string[]> = {}) => ({ name, template: name, when });
+const rule = (name: string, ...patterns: object[]) =>
+  EnrollmentRuleSchema.parse({ name, template: name, rules: patterns.map((each) => JSON.stringify(each)) });
+const vendor = { product: { vendor: ['Dell Inc.', 'HPE'] } };
+const ssd = { blockDevices: { driveType: ['SSD'] } };
 const machine = {
   product: { vendor: 'Dell Inc.', name: 'R650' },
-  block: [
-    { name: 'sda', driveType: 'HDD' },
-    { name: 'nvme0n1', driveType: 'SSD' },
-  ],
+  block: [{ name: 'sda', driveType: 'HDD' }, { driveType: 'SSD' }],
+  network: [{ mac: '52:54:00:12:34:56' }],
+  pci: [{ class: 'Ethernet controller' }],
+  gpu: [{ vendor: 'NVIDIA' }],
   cpu: { totalCores: 8 },
 };
 
-test('the rule with the most conditions that all fit wins, the first of equals', () => {
-  const any = rule('any');
-  const dell = rule('dell', { 'product.vendor': ['Dell Inc.', 'HPE'] });
-  const exact = rule('exact', { 'product.vendor': ['Dell Inc.'], 'product.name': ['R650'] });
-  expect(matchRule([any, dell, exact], machine)).toBe(exact);
-  expect(matchRule([any, dell], machine)).toBe(dell);
-  expect(matchRule([rule('one'), rule('two')], machine)?.name).toBe('one');
-});
-
-test('a list on the way fits with any of its entries, a number by its digits', () => {
-  expect(matchRule([rule('ssd', { 'block.driveType': ['SSD'] })], machine)?.name).toBe('ssd');
-  expect(matchRule([rule('8', { 'cpu.totalCores': ['8'] })], machine)?.name).toBe('8');
+test('the rule of which the most patterns match wins, the first of equals', () => {
+  const [one, two] = [rule('one', vendor), rule('two', ssd, vendor)];
+  expect(matchRule([one, two], machine)).toBe(two);
+  expect(matchRule([one, rule('other', ssd)], machine)).toBe(one);
+  expect(matchRule([rule('or', { product: { vendor: ['x'] } }, ssd)], machine)?.name).toBe('or');
 });
 
 test.each([
-  ['another value', { 'product.vendor': ['HPE'] }],
-  ['one of two', { 'product.vendor': ['Dell Inc.'], 'product.name': ['R750'] }],
-  ['nothing there', { 'chassis.serial': ['1'] }],
-  ['beyond a leaf', { 'product.vendor.length': ['9'] }],
-  ['what every object has', { 'product.constructor': ['x'], __proto__: ['x'] }],
-])('no rule fits: %s', (_case, when) => {
-  expect(matchRule([rule('x', when)], machine)).toBeUndefined();
-  expect(matchRule([rule('x', { a: ['b'] })], undefined)).toBeUndefined();
+  ssd,
+  { networkInterfaces: { mac: [{ prefix: '52:54' }] } },
+  { pciDevices: { class: [{ prefix: 'Eth' }] } },
+  { gpuDevices: { vendor: ['NVIDIA'] } },
+])('attributes have the names that Tinkerbell gives them: %j', (pattern) => {
+  expect(matchRule([rule('x', pattern)], machine)?.name).toBe('x');
+});
+
+test('a machine that says nothing fits no rule that wants something', () => {
+  expect(matchRule([rule('x', vendor)], undefined)).toBeUndefined();
+});
+
+test('a pattern that cannot be read is refused when the rule is saved', () => {
+  expect(() => EnrollmentRuleSchema.parse({ name: 'x', template: 'x', rules: ['{"a":1}'] })).toThrow(
+    'a must be a list of values',
+  );
+});
+
+test.each([
+  [{ 'product.vendor': ['Dell Inc.'], 'block.driveType': ['SSD'] }, true],
+  [{ 'product.vendor': ['Dell Inc.'], 'product.name': ['R750'] }, false],
+  [{ 'cpu.totalCores': ['8'] }, true],
+  [{}, true],
+])('a rule kept in the old form means the same: %j', (when, isMatch) => {
+  const converted = EnrollmentRuleSchema.parse(withPatterns({ name: 'x', template: 'x', when }));
+  expect(matchRule([converted], machine) !== undefined).toBe(isMatch);
 });
