@@ -7,6 +7,7 @@ import { KindlingError } from '../protocol/error.ts';
 import type { Inventory } from '../protocol/inventory.ts';
 import { leaveMicroOs } from '../system/leave-micro-os.ts';
 import { run } from '../system/run.ts';
+import { pause } from '../system/wait.ts';
 import type { Config, ResolvedConfig } from './config/resolve-config.ts';
 import { type Endpoint, parseEndpoint } from './connection/endpoint.ts';
 import { explainCallError } from './connection/explain.ts';
@@ -14,7 +15,7 @@ import { addExtraHosts } from './connection/extra-hosts.ts';
 import { createNetwork, type Network, openChannel } from './connection/network.ts';
 import { withServerDefaults } from './connection/server-defaults.ts';
 import type { Credentials } from './credentials/credentials.ts';
-import { startLocalFront } from './local-front/local-front.ts';
+import { type LocalFront, startLocalFront } from './local-front/local-front.ts';
 import { type Console, openConsoles } from './onboarding/console.ts';
 import { decideNodeFacts, type NodeFacts } from './onboarding/node-facts.ts';
 import { obtainCredentials } from './onboarding/obtain-credentials.ts';
@@ -31,6 +32,7 @@ import { decideWorkflowEndpoint } from './workflow/decide-endpoint.ts';
 import { createExecutor, type Executor } from './workflow/executor.ts';
 import { Journal } from './workflow/journal.ts';
 import { progressText } from './workflow/progress-reporter.ts';
+import { startInstalledSystem } from './workflow/start-installed-system.ts';
 import { workUntilHandOver } from './workflow/work-loop.ts';
 
 export interface AgentOptions {
@@ -49,6 +51,9 @@ export interface AgentOptions {
   /** Makes the waiting between tries shorter; 1 in production. */
   pace?: number;
 }
+
+/** Between two looks of a node whose disk should have a system and has none. */
+const NO_SYSTEM_PAUSE_MS = 30_000;
 
 interface Agent {
   options: AgentOptions;
@@ -150,12 +155,33 @@ async function onboardAndWork(agent: Agent): Promise<HandOver | undefined> {
       }
       return await work(agent, credentials);
     } catch (error) {
+      if (error instanceof KindlingError && error.code === 'KND_ONBOARD_ALREADY') {
+        const how = await goToDisk(agent, error);
+        if (how) return how;
+        continue;
+      }
       if (!(error instanceof KindlingError) || error.code !== 'KND_CREDENTIALS_REFUSED') throw error;
       agent.reporting.log.warn({ code: error.code, hint: error.hint }, `onboarding anew: ${error.message}`);
     } finally {
       round.abort(new Error('this round is over'));
     }
   }
+}
+
+/** The node has its system. Undefined where no disk has one: then a person has to look, and the server is asked again. */
+async function goToDisk(agent: Agent, error: KindlingError): Promise<HandOver | undefined> {
+  const { reporting, inventory, options } = agent;
+  reporting.doing('going on to the installed system');
+  const how = await startInstalledSystem(inventory, executorOf(agent), reporting.log, options.signal);
+  if (how) {
+    reporting.log.info({ code: error.code }, `${error.message}: it starts from its disk`);
+    return how;
+  }
+  const nextTryMs = NO_SYSTEM_PAUSE_MS * (options.pace ?? 1);
+  reporting.log.warn({ code: error.code, hint: error.hint }, `${error.message}, but no disk has a system`);
+  reporting.waiting({ name: 'a system on a disk, or an order to write one', error, nextTryMs });
+  await pause(nextTryMs, options.signal);
+  return undefined;
 }
 
 /** Undefined where the orchestrator knows no onboarding (plain Tinkerbell). */
@@ -220,8 +246,7 @@ async function work(agent: Agent, credentials: Credentials | undefined): Promise
     reporting.doing('asking for work');
     return await workUntilHandOver({
       server,
-      executor:
-        options.executor ?? createExecutor(front.rewrite, actionEnvironment(config), ledgersOf(config)),
+      executor: executorOf(agent, front.rewrite),
       journal: agent.journal,
       explain: (what, error) => explainCallError(network, endpoint, what, error),
       log,
@@ -238,6 +263,13 @@ async function work(agent: Agent, credentials: Credentials | undefined): Promise
     await front.close();
     client.close();
   }
+}
+
+function executorOf(
+  { options, config }: Agent,
+  rewrite: LocalFront['rewrite'] = (environment) => environment,
+): Executor {
+  return options.executor ?? createExecutor(rewrite, actionEnvironment(config), ledgersOf(config));
 }
 
 /** Where running actions note what they take. */

@@ -62,6 +62,10 @@ const HTTP: Record<string, Entrance> = {
     limits:
       '1 MiB unpacked, of a node with its token 4 MiB, 1,000 records; 16 kB/s per address, 1 MiB/s in all; 1 MB kept per stranger, pruned by arrival',
   },
+  'GET /tink-stack/local-boot/{mac}': {
+    changes: 'an event says that a node starts from its disk',
+    limits: `tells whether a MAC is that of a node that runs its system; ${CONNECTIONS}. Also on the plain port beside TLS`,
+  },
   'GET /tink-stack/{*}': {
     changes: 'an event says which file was fetched',
     limits: 'files below the folder; slow readers are cut off. Also on the plain port beside TLS',

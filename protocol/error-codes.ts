@@ -583,6 +583,13 @@ export const ERROR_CODES = {
     meaning: 'The token server does not accept the node’s client id and secret, or the sign-in has ended.',
     hint: 'The host may have been deleted or deauthorized; register it again. The agent onboards anew by itself.',
   },
+  KND_ONBOARD_ALREADY: {
+    exit: 1,
+    retryable: true,
+    meaning:
+      'The node runs its system, and was booted over the network all the same. It goes on to its disk; where no system is found there, it keeps asking.',
+    hint: 'To write the disk anew: kindling node reprovision. Otherwise nothing needs to be done.',
+  },
   KND_ONBOARD_CLOSED: {
     exit: 1,
     retryable: true,
@@ -611,8 +618,8 @@ export const ERROR_CODES = {
     exit: 1,
     retryable: true,
     meaning:
-      'The server knows the node but does not let it in: already onboarded, or its registration does not match.',
-    hint: 'Delete the host on the server and register it again; the agent tries again by itself.',
+      'The server knows the node but does not let it in: nobody has said yet what is to become of it, or its registration does not match.',
+    hint: 'Look at the node on the server; the agent tries again by itself.',
   },
   KND_SIGN_IN_REFUSED: {
     exit: 1,

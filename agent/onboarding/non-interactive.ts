@@ -95,6 +95,12 @@ function judge(answer: OnboardNodeStreamResponse, nodeKey: ECDH): StreamOutcome 
   const { code, message } = answer.status ?? { code: -1, message: 'no status' };
   if (code === status.NOT_FOUND) return { kind: 'not-found' };
   if (code === status.FAILED_PRECONDITION) {
+    if (message.includes('already HOST_STATE_ONBOARDED')) {
+      throw new KindlingError(
+        'KND_ONBOARD_ALREADY',
+        'the onboarding server knows this node as one that runs its system',
+      );
+    }
     throw new KindlingError('KND_ONBOARD_REFUSED', `the onboarding server refuses this node: ${message}`);
   }
   if (code === status.INVALID_ARGUMENT) {

@@ -63,6 +63,7 @@ export async function onboard(options: OnboardOptions): Promise<Onboarded> {
         signal,
         onFailure: options.onWaiting,
         backOff: reconnectBackOff(options.pace),
+        isFinal: ({ code }) => code === 'KND_ONBOARD_ALREADY',
       },
     );
     return await Promise.race([byItself, signedIn]);

@@ -13,6 +13,7 @@ import type { StateHealth } from '../store/state-health.ts';
 import { type ApiParts, apiRoutes } from './api/routes.ts';
 import { eventRoute } from './events.ts';
 import { type KeycloakParts, keycloakRoutes } from './keycloak.ts';
+import { localBootRoute } from './local-boot.ts';
 import { logIntakeRoute } from './log-intake.ts';
 import { plainRoutes } from './plain-routes.ts';
 
@@ -81,8 +82,9 @@ export function createFileServer(parts: SiteServerParts): Server {
   });
 }
 
-function fileRoutes({ artifacts, files, bus }: SiteServerParts): RawRoute[] {
+function fileRoutes({ artifacts, files, bus, hosts }: SiteServerParts): RawRoute[] {
   return [
+    localBootRoute(hosts, bus),
     staticRoute('/tink-stack', artifacts, ({ client, file, bytes, isEncrypted }) =>
       bus.publish({
         type: 'netboot',

@@ -137,3 +137,8 @@ export function markFirstBootFailed(instance: Instance, reason: string, now: Dat
     provisioningStatus: status(`First Boot Failed: ${reason}${back} (KND_FIRST_BOOT_FAILED)`, 'ERROR', now),
   };
 }
+
+/** A system that has been heard of is left alone. One that has not lets its node back in, to say why. */
+export function isInUse(instance: Instance | undefined): boolean {
+  return instance?.currentState === 'RUNNING' && !awaitsFirstBoot(instance);
+}

@@ -10,7 +10,7 @@ import { isStateFailure } from '../store/state-failure.ts';
 import type { Store } from '../store/store.ts';
 import { type Host, normalizeUuid, status, swapUuidFields } from './host.ts';
 import type { HostTable } from './host-table.ts';
-import { awaitsFirstBoot, type Instance } from './instance.ts';
+import { isInUse } from './instance.ts';
 import { judgeNodeKey } from './node-key.ts';
 import type { Nodes } from './nodes.ts';
 import {
@@ -280,9 +280,4 @@ export class Onboarding {
       this.#options.onFailure(thrown);
     }
   }
-}
-
-/** A system that has been heard of is left alone. One that has not lets its node back in, to say why. */
-function isInUse(instance: Instance | undefined): boolean {
-  return instance?.currentState === 'RUNNING' && !awaitsFirstBoot(instance);
 }

@@ -93,6 +93,23 @@ test('a node that comes back before its system has reported is asked why, and it
   expect((await running.knock()).status?.code).toBe(9);
 });
 
+test('a machine that asks the network first is sent to its disk once its system has reported, and only then', async () => {
+  await using running = await startSite();
+  const answerFor = async (mac: string) =>
+    (await running.api('GET', `/tink-stack/local-boot/${mac}`, { token: null })).status;
+  expect(await answerFor(NODE.macId)).toBe(404);
+  const actions = await work(running, TOTAL_ACTIONS);
+  expect(await answerFor(NODE.macId)).toBe(404);
+  await running.api('POST', firstBootPath(actions), { token: null });
+  expect(await answerFor(NODE.macId)).toBe(200);
+  expect(await answerFor(NODE.macId.toUpperCase().replaceAll(':', '-'))).toBe(200);
+  for (const other of ['52:54:00:00:00:00', 'x', '%00', "'%20OR%201=1", '..%2F..%2Fetc%2Fpasswd']) {
+    expect(await answerFor(other)).toBe(404);
+  }
+  await running.api('POST', `/api/v1/nodes/${NODE.uuid}/reprovision`, { json: {} });
+  expect(await answerFor(NODE.macId)).toBe(404);
+});
+
 test('a new generation is written anew, and reports under an address of its own', async () => {
   await using running = await startSite();
   const before = firstBootPath(await work(running, TOTAL_ACTIONS));

@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { disk } from '../actions/disks/disk-fixture.ts';
 import { until } from './reference/agents.ts';
 import { EmfSite } from './reference/emf-site.ts';
 import type { Keycloak } from './reference/keycloak.ts';
@@ -67,7 +68,6 @@ describe('non-interactive onboarding, by the rows of the reference server’s ta
   });
 
   it.each([
-    ['FailedPrecondition, already onboarded', rows.already, 'KND_ONBOARD_REFUSED', 'HOST_STATE_ONBOARDED'],
     ['FailedPrecondition, other desired state', rows.unspecified, 'KND_ONBOARD_REFUSED', 'unspecified'],
     ['InvalidArgument', rows.invalid, 'KND_ONBOARD_INVALID', 'value must be a valid UUID'],
     ['Internal', rows.internal, 'KND_ONBOARD_FAILED', 'Internal server error'],
@@ -81,6 +81,25 @@ describe('non-interactive onboarding, by the rows of the reference server’s ta
     await running.ended;
     expect(shownCodes(running)).toEqual([code]);
     expect(running.statuses.find(({ error }) => error)?.error?.message).toContain(text);
+    expect(tink.isDone).toBe(true);
+  });
+
+  it('row: FailedPrecondition, already onboarded → goes on to the installed system; no work is asked for', async () => {
+    manager.rows = [rows.already];
+    const { ended, executed, handedOver } = start({
+      inventory: { disks: [disk({ name: 'sda', partitionTable: 'gpt' })] },
+    });
+    await ended;
+    expect(executed).toEqual(['boot-order']);
+    expect(handedOver).toEqual([{ kind: 'reboot' }]);
+    expect(tink.polls).toBe(0);
+  });
+
+  it('row: FailedPrecondition, already onboarded, with no system on any disk → says so and keeps asking', async () => {
+    manager.rows = [rows.already, rows.onboarded];
+    const running = start();
+    await running.ended;
+    expect(shownCodes(running)).toEqual(['KND_ONBOARD_ALREADY']);
     expect(tink.isDone).toBe(true);
   });
 

@@ -71,6 +71,7 @@ export interface TestAgentOptions {
   ca?: string;
   /** Who it is, where there are several. */
   identity?: Partial<Inventory['identity']>;
+  inventory?: Partial<Inventory>;
   options?: Partial<AgentOptions>;
 }
 
@@ -108,7 +109,11 @@ export function startTestAgent(setup: TestAgentOptions): TestAgent {
   };
   const ended = runAgent({
     resolved: resolveConfig(sources),
-    takeInventory: async () => ({ ...inventory, identity: { ...inventory.identity, ...setup.identity } }),
+    takeInventory: async () => ({
+      ...inventory,
+      ...setup.inventory,
+      identity: { ...inventory.identity, ...setup.identity },
+    }),
     signal: stop.signal,
     executor,
     openConsoles: () => [],
