@@ -1,3 +1,4 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ensureMicroOs, type MicroOs } from '../../initrd/index.ts';
@@ -8,9 +9,11 @@ import { LAB_KERNEL_ARGUMENTS } from '../../lab/qemu/micro-os.ts';
 import { type Bridge, createTestNetwork } from '../../lab/qemu/network.ts';
 import { prepareBootFiles } from '../../site/boot-files.ts';
 import { openSiteKeys } from '../../site/site-keys.ts';
+import { makeTargetImage } from '../standalone/usb/target-image.ts';
 
 const CLI = join(import.meta.dirname, '../../cli/main.ts');
 const HTTP_PORT = 8080;
+const MAC = '52:54:00:05:00:01';
 /** The first words of the Micro-OS's init, whatever the agent says later. */
 const MICRO_OS_IS_UP = /KINDLING-STAGE|kindling-agent 0/;
 /** The last words of the boot path under UEFI: all files are there and right. The Micro-OS after it comes up in the demo, by the same way. */
@@ -29,7 +32,7 @@ beforeAll(async () => {
 });
 
 /** A site on a bridge: `kindling pxe` with our iPXE, a plain web server with script and Micro-OS, the customer's dnsmasq. */
-async function startSite(bridge: Bridge, ...flags: string[]): Promise<{ log: () => string }> {
+async function startSite(bridge: Bridge, ...flags: string[]): Promise<{ log: () => string; web: string }> {
   const folder = bridge.namespace.makeFolder('site');
   const web = join(folder, 'web');
   const tftp = join(folder, 'tftp');
@@ -61,7 +64,7 @@ async function startSite(bridge: Bridge, ...flags: string[]): Promise<{ log: () 
   await ready.promise;
   const customer = await bridge.addHost(2);
   await customer.startDnsmasq([`dhcp-range=${bridge.address(100)},${bridge.address(150)},255.255.255.0,1h`]);
-  return { log: () => log };
+  return { log: () => log, web };
 }
 
 const machine = (bridge: Bridge, spec: MachineSpec): MachineSpec => ({
@@ -70,7 +73,7 @@ const machine = (bridge: Bridge, spec: MachineSpec): MachineSpec => ({
   nics: [
     {
       model: 'virtio',
-      mac: '52:54:00:05:00:01',
+      mac: MAC,
       network: bridge,
       ...(spec.firmware === 'seabios' ? { optionRom: true } : {}),
     },
@@ -110,15 +113,44 @@ describe('a machine with an empty disk, beside the customer’s DHCP server', ()
   });
 });
 
+describe('a machine that runs its system and asks the network first', () => {
+  it.each(['ovmf', 'seabios'] as const)(
+    'starts its disk under %s, and loads no Micro-OS',
+    async (firmware) => {
+      await using network = await createTestNetwork();
+      const { bridge } = network;
+      const { web } = await startSite(bridge, '--mode', 'auto-proxy');
+      // The answer of the orchestrator to its MAC, as a file.
+      mkdirSync(join(web, 'local-boot'));
+      writeFileSync(join(web, 'local-boot', MAC.replaceAll(':', '-')), 'disk\n');
+      const folder = bridge.namespace.makeFolder('target');
+      await makeTargetImage(folder);
+      const nics = [
+        { model: 'virtio', mac: MAC, network: bridge, optionRom: firmware === 'seabios', bootIndex: 1 },
+      ] as const;
+      const disks = [{ file: join(folder, 'target.raw'), bus: 'sata', bootIndex: 2 }] as const;
+      await using node = await bootMachine(
+        machine(bridge, {
+          firmware,
+          nics,
+          disks,
+          ...(firmware === 'seabios' ? { chipset: 'pc', serialFirmware: true } : {}),
+        }),
+      );
+      await node.console.waitFor(/^Kindling: this machine has its system/, { timeoutMs: 180_000 });
+      await node.console.waitFor(/^TARGET-UP/, { timeoutMs: 180_000 });
+      expect(node.console.lines.map(({ text }) => text).join('\n')).not.toContain('Kindling: loading');
+    },
+  );
+});
+
 describe('a machine whose network card brings an iPXE of its own (Debian’s QEMU, as it comes)', () => {
   it.each(['virtio', 'e1000e'] as const)(
     'boots from %s under UEFI and does not load iPXE for ever',
     async (model) => {
       await using network = await createTestNetwork();
       const site = await startSite(network.bridge, '--mode', 'auto-proxy');
-      const nics = [
-        { model, mac: '52:54:00:05:00:01', network: network.bridge, optionRom: true, bootIndex: 1 },
-      ];
+      const nics = [{ model, mac: MAC, network: network.bridge, optionRom: true, bootIndex: 1 }];
       await using node = await bootMachine(machine(network.bridge, { firmware: 'ovmf', nics }));
       await node.console.waitFor(LOADED, { timeoutMs: 300_000 });
       expect(site.log().match(/ipxe\.efi: complete/g)?.length).toBeLessThanOrEqual(2);
