@@ -6,6 +6,7 @@ import { PATIENCE } from './test/seeds/scale.ts';
 // Four kinds of test, told apart by the file name, run in this order:
 //   *.test.ts              unit: no root, no devices, whole set under a minute
 //   *.integration.test.ts  real sockets, loop devices, network namespaces; root; two files at a time
+//   (postgres: some of these once more, with the orchestrator's state in PostgreSQL instead of SQLite)
 //   *.qemu.test.ts         boots virtual machines, each busy on one core; two files at a time
 //   *.long.test.ts         long by nature, another form of what one of the others shows; only in `npm run test:long`
 // Nothing is tried a second time: a test that needs it is broken, or what it tests is. Devices and machines share two cores
@@ -14,6 +15,9 @@ import { PATIENCE } from './test/seeds/scale.ts';
 const expectations = { poll: { timeout: 15_000 } };
 /** Hundreds of programs are started from their source: each file is stripped of its types and compiled once, not every time. */
 const env = { NODE_COMPILE_CACHE: join(import.meta.dirname, 'build/compile-cache') };
+
+/** What reads and writes the orchestrator's state in every way it has. The others would say the same a second time. */
+const ON_BOTH_ENGINES = ['http-surface', 'onboarding'];
 
 export default defineConfig({
   test: {
@@ -39,6 +43,20 @@ export default defineConfig({
           name: 'integration',
           env,
           include: ['test/**/*.integration.test.ts'],
+          testTimeout: 120_000 * PATIENCE,
+          expect: expectations,
+          hookTimeout: 300_000,
+          sequence: { groupOrder: 1 },
+          maxWorkers: 2,
+        },
+      },
+      {
+        test: {
+          name: 'postgres',
+          env,
+          include: ON_BOTH_ENGINES.map((file) => `test/orchestrator-stub/${file}.integration.test.ts`),
+          globalSetup: './test/postgres/cluster-for-all.ts',
+          setupFiles: './test/postgres/use-postgres.ts',
           testTimeout: 120_000 * PATIENCE,
           expect: expectations,
           hookTimeout: 300_000,

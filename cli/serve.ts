@@ -5,12 +5,12 @@ import type { DhcpMode } from '../netboot/dhcp/decide-reply.ts';
 import type { Stub } from '../orchestrator-stub/serve.ts';
 import { KindlingError, toKindlingError } from '../protocol/error.ts';
 import type { TinkDialect } from '../protocol/tink-dialect.ts';
-import { defaultStateFolder, writePrivate } from '../site/state-folder.ts';
+import { writePrivate } from '../site/state-folder.ts';
 import { untilEndSignal } from '../system/end-signal.ts';
 import { keepRunning } from '../system/keep-running.ts';
+import { addDatabaseOptions, type DatabaseOptions, toAddress } from './database-options.ts';
 
-interface ServeOptions {
-  state: string;
+interface ServeOptions extends DatabaseOptions {
   host: string;
   port: string;
   plain?: boolean;
@@ -35,12 +35,7 @@ interface ServeOptions {
 
 /** `kindling serve`: the orchestrator in the foreground until Ctrl-C. */
 export function defineServe(command: Command): void {
-  command
-    .option(
-      '--state <folder>',
-      'folder for the database, the site CA and the artifacts',
-      defaultStateFolder(),
-    )
+  addDatabaseOptions(command)
     .option('--host <address>', 'address to listen on', '::')
     .option('--port <number>', 'TLS port for gRPC, the API and files', '8443')
     .option('--plain', 'no TLS: plain HTTP and h2c only, for isolated networks')
@@ -98,6 +93,7 @@ async function serve(options: ServeOptions): Promise<void> {
   });
   const stub = await startStub({
     stateFolder: options.state,
+    database: toAddress(options),
     host: options.host,
     port: options.plain ? false : parsePort(options.port),
     plainPort: plainPort === undefined ? false : parsePort(plainPort),

@@ -1,7 +1,6 @@
 import { readdirSync, unwatchFile, watchFile } from 'node:fs';
 import type { Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
 import {
   type Listener,
@@ -39,17 +38,15 @@ import { Settings } from './settings/site-settings.ts';
 import { siteOrigin } from './site-origin.ts';
 import { DocumentTable } from './store/document-table.ts';
 import { LogTable } from './store/log-table.ts';
+import { openStore, type StoreLocation } from './store/open-store.ts';
 import { RecoveryKeyTable } from './store/recovery-key-table.ts';
-import { SqliteStore } from './store/sqlite-store.ts';
 import { startSyslogServer } from './syslog/syslog-server.ts';
 import type { Template } from './workflow/built-in.ts';
 import { Templates } from './workflow/templates.ts';
 import { WorkflowTable } from './workflow/workflow-table.ts';
 import { Workflows } from './workflow/workflows.ts';
 
-export interface StubOptions {
-  /** Folder for the database, the site's CA and the artifacts. */
-  stateFolder: string;
+export interface StubOptions extends StoreLocation {
   /** Address to listen on; every address by default. */
   host?: string;
   /** TLS port; 0 picks a free one, false switches TLS off. */
@@ -129,7 +126,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     if (error.code === 'KND_UNEXPECTED') log.error({ err: error }, error.message);
     else log.info({ code: error.code }, error.message);
   };
-  const store = new SqliteStore(join(stateFolder, 'kindling.sqlite'), { onDefect: onFailure });
+  const store = await openStore(options, { onDefect: onFailure });
   const hosts = new HostTable(store);
   const logs = await LogTable.open(store);
   const recoveryKeys = new RecoveryKeyTable(store);
@@ -220,7 +217,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
 
   store.health.onChange((failure) => {
     if (failure) return log.error({ code: failure.code, err: failure, hint: failure.hint }, failure.message);
-    log.info('the state folder takes changes again');
+    log.info('changes are taken again');
     setImmediate(() => void provisioning.catchUp());
   });
 

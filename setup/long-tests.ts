@@ -29,7 +29,7 @@ export function seededTestFiles(root: string): string[] {
 /** `npm test` runs every project of vitest.config.ts but the long one, unless projects are named. */
 export function usualProjects(args: readonly string[]): string[] {
   const isNamed = args.some((arg) => arg.startsWith('--project'));
-  return isNamed ? [] : ['unit', 'integration', 'qemu'].flatMap((name) => ['--project', name]);
+  return isNamed ? [] : ['unit', 'integration', 'postgres', 'qemu'].flatMap((name) => ['--project', name]);
 }
 
 /** Does the work beside processes that want every core all the time. */

@@ -11,13 +11,15 @@ mkdir "$data"
 chown postgres: "$data" "$sockets"
 chmod 700 "$data"
 
-# PostgreSQL refuses to run as root.
+# PostgreSQL refuses to run as root. This shell stays root, and the first process of its namespace: a process that changes its user
+# loses the signal that it is to get when its parent dies, and all others end with the first one.
 as_postgres() {
-  exec setpriv --reuid postgres --regid postgres --clear-groups -- "$@"
+  setpriv --reuid postgres --regid postgres --clear-groups -- "$@"
 }
 
-(as_postgres "$programs/initdb" --pgdata="$data" --no-sync --auth=trust --encoding=UTF8 --locale=C.UTF-8 --username=kindling) >/dev/null
+as_postgres "$programs/initdb" --pgdata="$data" --no-sync --auth=trust --encoding=UTF8 --locale=C.UTF-8 --username=kindling >/dev/null
 cd /
 as_postgres "$programs/postgres" -D "$data" -k "$sockets" \
   -c listen_addresses= -c fsync=off -c full_page_writes=off -c max_connections=60 \
-  -c shared_buffers=16MB -c log_min_messages=fatal -c unix_socket_permissions=0777
+  -c shared_buffers=16MB -c log_min_messages=fatal -c unix_socket_permissions=0777 &
+wait

@@ -13,7 +13,6 @@ const LOOK_MS = 50;
 export class PostgresCluster implements AsyncDisposable {
   readonly folder: string;
   readonly #server: ChildProcess;
-  #schemas = 0;
 
   private constructor(folder: string, server: ChildProcess) {
     this.folder = folder;
@@ -44,11 +43,8 @@ export class PostgresCluster implements AsyncDisposable {
   }
 
   /** A database URL whose tables nobody else sees. */
-  async freshSchema(): Promise<string> {
-    this.#schemas += 1;
-    const schema = `s${process.pid}_${this.#schemas}`;
-    await this.query(`CREATE SCHEMA ${schema}`);
-    return schemaUrl(this.folder, schema);
+  freshSchema(): Promise<string> {
+    return makeSchema(this.folder);
   }
 
   /** As an administrator of the server. */
@@ -67,6 +63,22 @@ export class PostgresCluster implements AsyncDisposable {
       () => false,
     );
   }
+}
+
+let schemas = 0;
+
+/** A schema of its own, on the server whose socket is in a folder. Returns its URL. */
+export async function makeSchema(folder: string): Promise<string> {
+  schemas += 1;
+  const schema = `test_${process.pid}_${schemas}`;
+  await queryOnce(schemaUrl(folder, 'public'), `CREATE SCHEMA ${schema}`);
+  return schemaUrl(folder, schema);
+}
+
+/** Gives back the room that the tables of a schema take. */
+export async function dropSchema(url: string): Promise<void> {
+  const { rows } = await queryOnce(url, 'SELECT current_schema() AS name');
+  await queryOnce(url, `DROP SCHEMA ${rows[0].name} CASCADE`);
 }
 
 /** The URL of one schema of the server whose socket is in a folder. */

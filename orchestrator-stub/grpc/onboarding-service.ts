@@ -47,6 +47,7 @@ export function addOnboardingServices(server: Server, parts: OnboardingServicePa
     call: ServerDuplexStream<OnboardNodeStreamRequest, OnboardNodeStreamResponse>,
   ): void {
     let isOver = false;
+    let answering: Promise<void> = Promise.resolve();
     const answerKnock = async ({ uuid, serialnum, macId, hostIp, nodeKey }: OnboardNodeStreamRequest) => {
       const knock = { uuid, serial: serialnum, mac: macId, ip: hostIp, key: nodeKey };
       const answer = await parts.onboarding.knock(
@@ -62,9 +63,9 @@ export function addOnboardingServices(server: Server, parts: OnboardingServicePa
     };
     call.on('data', (request: OnboardNodeStreamRequest) => {
       if (isOver) return;
-      // One knock after the other, and the end of the stream after the last answer.
+      // One knock after the other, and the end of the stream after the last answer: "end" comes also while the stream is paused.
       call.pause();
-      answerKnock(request)
+      answering = answerKnock(request)
         .catch((thrown: unknown) => {
           const answer = toRefusal(thrown, parts.onDefect);
           if (isOver) return;
@@ -74,8 +75,10 @@ export function addOnboardingServices(server: Server, parts: OnboardingServicePa
         .finally(() => call.resume());
     });
     call.on('end', () => {
-      if (!isOver) call.end();
-      isOver = true;
+      void answering.then(() => {
+        if (!isOver) call.end();
+        isOver = true;
+      });
     });
     call.on('error', () => {
       isOver = true;

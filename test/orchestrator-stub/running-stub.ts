@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create } from '@bufbuild/protobuf';
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
+import { dropSchema, makeSchema } from '../../lab/postgres/cluster.ts';
 import { type Stub, type StubOptions, startStub } from '../../orchestrator-stub/serve.ts';
 import {
   NonInteractiveOnboardingService,
@@ -28,7 +29,7 @@ export const NODE = {
   hostIp: '10.0.2.15',
 };
 
-/** A stub in a folder of its own on free ports, with the two ways to talk to it. */
+/** A stub in a folder (in the project "postgres": and a schema) of its own on free ports, with the two ways to talk to it. */
 export class RunningStub implements AsyncDisposable {
   stub: Stub;
   readonly folder: string;
@@ -43,7 +44,10 @@ export class RunningStub implements AsyncDisposable {
 
   static async start(options: Partial<StubOptions> = {}): Promise<RunningStub> {
     const folder = await mkdtemp(join(tmpdir(), 'kindling-stub-'));
-    return new RunningStub(folder, options, await startStub(settings(folder, options)));
+    const server = process.env['KINDLING_TEST_POSTGRES'];
+    const database = server === undefined ? {} : { database: { url: await makeSchema(server) } };
+    const all = { ...database, ...options };
+    return new RunningStub(folder, all, await startStub(settings(folder, all)));
   }
 
   /** Stops the stub and starts it again on the same state and port; `meanwhile` happens in between. */
@@ -158,6 +162,7 @@ export class RunningStub implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closeClients();
     await this.stub.close();
+    if (this.#options.database) await dropSchema(this.#options.database.url);
     await rm(this.folder, { recursive: true, force: true });
   }
 
