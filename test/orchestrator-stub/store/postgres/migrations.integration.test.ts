@@ -38,7 +38,9 @@ test('both engines have the same tables, columns, indexes and documents; a newer
 
   // the same indexes
   const indexes = await store.all<{ name: string }>(
-    `SELECT indexname AS name FROM pg_indexes WHERE schemaname = current_schema() AND indexname NOT LIKE '%_pkey'`,
+    `SELECT relname AS name FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+     WHERE relnamespace = current_schema()::regnamespace
+     AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conindid = indexrelid)`,
   );
   const known = sqlite
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL")
