@@ -20,6 +20,11 @@ export const COMMANDS: [name: string, summary: string, load: () => Promise<Defin
   ['user', 'people, and what each may do', async () => (await import('./user.ts')).defineUser],
   ['token', 'personal tokens: make, list and revoke', async () => (await import('./token.ts')).defineToken],
   [
+    'audit',
+    'who did what, and whether a line was changed',
+    async () => (await import('./audit.ts')).defineAudit,
+  ],
+  [
     'build',
     'make the agent executable and the Micro-OS',
     async () => (await import('./build.ts')).defineBuild,

@@ -1,11 +1,9 @@
 import type { Command } from 'commander';
-import { KindlingError } from '../protocol/error.ts';
 import type { TokenView } from '../protocol/people.ts';
+import { secondsOf } from './duration.ts';
 import { type ConnectionOptions, ServerConnection, withConnection } from './server-connection.ts';
 import { formatTable } from './table.ts';
 import type { Me } from './user.ts';
-
-const SECONDS = { m: 60, h: 3600, d: 24 * 3600 } as const;
 
 /** `kindling token …`: personal tokens. They go into KINDLING_TOKEN, or into "Authorization: Bearer …". */
 export function defineToken(command: Command): void {
@@ -58,12 +56,4 @@ async function revoke(id: string, options: ConnectionOptions): Promise<void> {
   const path = rights.includes('people:change') ? '/api/v1/tokens/' : '/api/v1/me/tokens/';
   await connection.call('DELETE', path + encodeURIComponent(id));
   if (options.output === 'table') console.log(`revoked token ${id}`);
-}
-
-function secondsOf(text: string): number {
-  const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
-  if (count === undefined || unit === undefined) {
-    throw new KindlingError('KND_USAGE', `--expires is 30d, 12h or 90m, not ${text}`);
-  }
-  return Number(count) * SECONDS[unit as keyof typeof SECONDS];
 }

@@ -15,6 +15,7 @@ import { openAuthority, type SiteCertificates, serverCertificateFile } from '../
 import { openOperatorPassword, openOperatorToken, openProjectId } from '../site/operator-token.ts';
 import { lockStateFolder, openStateFolder, openSubfolder } from '../site/state-folder.ts';
 import { programVersion } from '../system/program-version.ts';
+import { AuditLog } from './audit/audit-log.ts';
 import { AccessControl } from './credentials/access.ts';
 import { Credentials } from './credentials/credentials.ts';
 import { SignIns } from './credentials/sign-ins.ts';
@@ -140,6 +141,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   const user = options.user ?? { name: 'operator', password: openOperatorPassword(stateFolder) };
   const signIns = new SignIns(store, now);
   const people = new People(store, now);
+  const audit = new AuditLog(store);
   if (await credentials.setUser(user.name, user.password, projectId)) await signIns.endAll();
   const maxUnknown = () => settings.get().maxUnknownMachines;
   const nodes = new Nodes({ store, hosts, bus, projectId, isStrict, now, maxUnknown });
@@ -265,6 +267,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     settings,
     profiles,
     people,
+    audit,
     bus,
     signer,
     access,

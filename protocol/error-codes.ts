@@ -951,6 +951,12 @@ export const ERROR_CODES = {
     meaning: 'The call carries no token, or one that is not valid (any more).',
     hint: 'Send "Authorization: Bearer …" with a token of your own (kindling token create), the one in the state folder (operator-token), or a fresh access token.',
   },
+  KND_AUDIT_BROKEN: {
+    exit: 4,
+    retryable: false,
+    meaning: 'A line of the audit log is missing, or is not as it was written.',
+    hint: 'Somebody wrote into the database behind the orchestrator. Keep a copy of the state folder, and compare with an earlier export (kindling audit --json).',
+  },
   KND_CSV_INVALID: {
     exit: 2,
     retryable: false,

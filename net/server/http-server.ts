@@ -8,11 +8,23 @@ import { parseJson, readBody } from './body.ts';
 import { sendProblem } from './problem.ts';
 import { type ApiRoute, type RawRoute, RouteTable } from './route.ts';
 
+/** A call of a documented operation, checked and allowed. */
+export interface Operation {
+  route: ApiRoute;
+  path: Record<string, string>;
+  body: unknown;
+  person: Person | undefined;
+  /** Address of whoever calls. */
+  client: string;
+}
+
 export interface HttpServerOptions {
   api: readonly ApiRoute[];
   raw: readonly RawRoute[];
   /** Who calls, where the route asks. Throws KND_API_UNAUTHENTICATED or KND_API_FORBIDDEN. */
   authorize: (request: IncomingMessage, route: RawRoute | ApiRoute) => Promise<Person | undefined>;
+  /** Does the work of an operation, and whatever belongs to it; by default the work alone. */
+  perform?: <T>(operation: Operation, work: () => Promise<T>) => Promise<T>;
   onFailure: (thrown: unknown, request: IncomingMessage) => void;
   /** Names that requests may be addressed to besides IP addresses and localhost; undefined: any. */
   names?: () => readonly string[];
@@ -71,7 +83,11 @@ export function createHttpServer(options: HttpServerOptions): Server {
     const query = route.query ? check(route.query, Object.fromEntries(url.searchParams), 'query') : undefined;
     const client = plainAddress(request.socket.remoteAddress);
     const { authorization } = request.headers;
-    const result = await route.handle({ body, query, path, origin, client, person, authorization });
+    const perform = options.perform ?? ((_operation, work) => work());
+    const commit = <T>(work: () => Promise<T>) => perform({ route, path, body, person, client }, work);
+    const handle = async (inner: typeof commit) =>
+      route.handle({ body, query, path, origin, client, person, authorization, commit: inner });
+    const result = await (route.waits ? handle(commit) : commit(() => handle((work) => work())));
     sendJson(response, route.status ?? 200, result);
   }
 }

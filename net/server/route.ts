@@ -41,6 +41,8 @@ export interface ApiRoute<
   query?: Query;
   answer: Answer;
   status?: number;
+  /** It waits for more than the store, so it says itself which part is to be done with `commit`. By default all of it is. */
+  waits?: true;
   /** Largest body in bytes; by default as for one gRPC message. */
   bodyLimit?: number;
   handle: (input: {
@@ -52,6 +54,8 @@ export interface ApiRoute<
     client: string;
     /** Who calls; nobody on routes that anyone may call. */
     person: Person | undefined;
+    /** Does the part that changes something, together with whatever the server does around every change. */
+    commit: <T>(work: () => Promise<T>) => Promise<T>;
     /** The header of that name, for routes that anyone may call and that do more for a node with its token. */
     authorization: string | undefined;
   }) => z.input<Answer> | Promise<z.input<Answer>>;

@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server } from 'node:http';
-import { isSameMachine } from '../../net/address-group.ts';
+import { isSameMachine, plainAddress } from '../../net/address-group.ts';
 import { createHttpServer } from '../../net/server/http-server.ts';
 import type { ApiRoute, RawRoute } from '../../net/server/route.ts';
 import { staticRoute } from '../../net/server/static-files.ts';
@@ -10,14 +10,15 @@ import type { EventBus } from '../events/bus.ts';
 import { OWNER } from '../people/people.ts';
 import { hasRight, rightOf } from '../people/rights.ts';
 import type { StateHealth } from '../store/state-health.ts';
-import { type ApiParts, apiRoutes } from './api/routes.ts';
+import { apiRoutes } from './api/routes.ts';
+import { type AuditParts, noteForbidden, performAudited } from './audited.ts';
 import { eventRoute } from './events.ts';
 import { type KeycloakParts, keycloakRoutes } from './keycloak.ts';
 import { localBootRoute } from './local-boot.ts';
 import { logIntakeRoute } from './log-intake.ts';
 import { plainRoutes } from './plain-routes.ts';
 
-export type SiteServerParts = ApiParts &
+export type SiteServerParts = AuditParts &
   KeycloakParts & {
     bus: EventBus;
     /** Undefined when the site asks for no tokens. */
@@ -43,6 +44,7 @@ export function createSiteHttpServer(parts: SiteServerParts): Server {
     authorize: (request, route) => authorize(parts, request, route),
     names: parts.names,
     origin: parts.origin,
+    perform: (operation, work) => performAudited(parts, operation, work),
     onFailure: parts.onFailure,
   });
 }
@@ -109,13 +111,15 @@ async function authorize(
   const person = await identifyPerson(parts, request);
   const right = rightOf(route);
   if (right && hasRight(person.role, right)) return person;
-  throw new KindlingError(
+  const refusal = new KindlingError(
     'KND_API_FORBIDDEN',
     `${person.name} is ${person.role}, which does not include the right ${right ?? 'to call this'}`,
     {
       hint: 'docs/reference/roles.md says which role may do what; an admin changes a role with kindling user add.',
     },
   );
+  await noteForbidden(parts, route, person, plainAddress(request.socket.remoteAddress), refusal);
+  throw refusal;
 }
 
 async function identifyPerson(

@@ -108,6 +108,11 @@ export const RIGHTS = {
     roles: ['auditor'],
     routes: ['GET /api/v1/users', 'GET /api/v1/tokens'],
   },
+  'audit:read': {
+    meaning: 'See who did what, and check that no line was changed',
+    roles: ['auditor'],
+    routes: ['GET /api/v1/audit', 'GET /api/v1/audit/verify'],
+  },
   'people:change': {
     meaning: 'Add, disable and remove people; make and revoke their tokens',
     roles: [],

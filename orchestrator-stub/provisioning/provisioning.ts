@@ -150,20 +150,28 @@ export class Provisioning {
   }
 
   /** Tries a failed workflow again, as today's profile, template and hardware have it, or with the old values. */
-  async retry(id: string, { asItWas }: { asItWas: boolean }): Promise<StoredWorkflow> {
+  async retry(
+    id: string,
+    {
+      asItWas,
+      commit,
+    }: { asItWas: boolean; commit: (work: () => Promise<StoredWorkflow>) => Promise<StoredWorkflow> },
+  ): Promise<StoredWorkflow> {
     const { workflows, hosts, store } = this.#options;
     const { definition, progress } = await workflows.get(id);
     const instance = await hosts.instance(definition.hostId);
     // One that was started by hand has values that nobody has kept.
     const isOfInstance = instance?.generation === definition.generation;
-    if (asItWas || !isOfInstance || !isTerminal(progress.state)) return workflows.retry(id);
+    if (asItWas || !isOfInstance || !isTerminal(progress.state)) return commit(() => workflows.retry(id));
+    // The image server is asked before the transaction, for which everybody waits.
     const isQcow2 = await this.#formats.isQcow2(await this.profile(instance.profile));
-    return store.transaction(async () => {
+    const retryAnew = async () => {
       const fresh = await this.#render(definition.hostId, isQcow2);
       return fresh?.generation === definition.generation
         ? workflows.retryAnew(id, fresh)
         : workflows.retry(id);
-    });
+    };
+    return commit(() => store.transaction(retryAnew));
   }
 
   /** The node is in the Micro-OS and may work: what it is to do next needs no restart of the machine. */

@@ -97,6 +97,11 @@ export class Settings {
     return this.#current;
   }
 
+  /** As the store has it, in the transaction that changes it too. */
+  stored(): Promise<SiteSettings | undefined> {
+    return this.#table.get(NAME);
+  }
+
   async change(change: Partial<SiteSettings>): Promise<SiteSettings> {
     return this.#store.transaction(async () => {
       const changed = SiteSettingsSchema.parse({ ...this.#current, ...change });

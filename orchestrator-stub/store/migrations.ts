@@ -183,6 +183,31 @@ export const STEPS: readonly Step[] = [
   CREATE INDEX person_tokens_person ON person_tokens (person);
   `,
   ],
+  // Who did what. Both engines refuse to change a line, so that a mistake does not; whoever can drop a trigger is found by the hashes.
+  [
+    `
+  CREATE TABLE audit (
+    line INTEGER PRIMARY KEY,
+    document TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    at TEXT GENERATED ALWAYS AS (json_extract(document, '$.at')) VIRTUAL,
+    who TEXT GENERATED ALWAYS AS (json_extract(document, '$.who')) VIRTUAL,
+    node TEXT GENERATED ALWAYS AS (json_extract(document, '$.node')) VIRTUAL,
+    node_name TEXT GENERATED ALWAYS AS (json_extract(document, '$.nodeName')) VIRTUAL,
+    action TEXT GENERATED ALWAYS AS (json_extract(document, '$.action')) VIRTUAL
+  ) STRICT;
+  `,
+    {
+      sqlite: `
+  CREATE TRIGGER audit_not_updated BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'audit lines are never changed'); END;
+  CREATE TRIGGER audit_not_deleted BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'audit lines are never deleted'); END;
+  `,
+      postgres: `
+  CREATE RULE audit_not_updated AS ON UPDATE TO audit DO INSTEAD NOTHING;
+  CREATE RULE audit_not_deleted AS ON DELETE TO audit DO INSTEAD NOTHING;
+  `,
+    },
+  ],
 ];
 
 /** Where to go on from. Refuses a database that a newer version wrote. */

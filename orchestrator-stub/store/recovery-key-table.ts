@@ -18,14 +18,15 @@ export class RecoveryKeyTable {
     this.#store = store;
   }
 
-  /** The same key again changes nothing: a node that was interrupted sends it once more. No key ever replaces another. */
-  async save(hostId: HostId, key: RecoveryKey): Promise<void> {
-    await this.#store.run(
+  /** The same key again changes nothing: a node that was interrupted sends it once more. No key ever replaces another. False: it was there. */
+  async save(hostId: HostId, key: RecoveryKey): Promise<boolean> {
+    const count = await this.#store.run(
       'INSERT INTO recovery_keys (host_id, key_id, document) VALUES (?, ?, ?) ON CONFLICT (host_id, key_id) DO NOTHING',
       hostId,
       key.keyId,
       JSON.stringify(key),
     );
+    return count > 0;
   }
 
   /** The newest first. */

@@ -20,8 +20,12 @@ export class Templates {
     return [...all.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
+  async find(name: string): Promise<Template | undefined> {
+    return (await this.#table.get(name)) ?? this.#builtIn.get(name);
+  }
+
   async get(name: string): Promise<Template> {
-    const template = (await this.#table.get(name)) ?? this.#builtIn.get(name);
+    const template = await this.find(name);
     if (!template) throw new KindlingError('KND_TEMPLATE_UNKNOWN', `there is no template ${name}`);
     return template;
   }

@@ -243,4 +243,44 @@ describe('the commands, against a server that was started by one', () => {
     const nobody = await kindling('node', 'list', '--server', 'https://127.0.0.1:1');
     expect(nobody).toMatchObject({ code: 3, err: expect.stringContaining('KND_STUB_UNREACHABLE') });
   });
+
+  test('people get tokens, and what they did is written down', async () => {
+    expect(await kindling('user', 'add', 'ann', '--role', 'viewer')).toMatchObject({
+      code: 0,
+      out: 'ann is viewer from now on',
+    });
+    expect((await kindling('user', 'add', 'ann', '--role', 'king')).err).toMatch(
+      /KND_USAGE: --role is viewer/,
+    );
+    const { out: token } = await kindling('token', 'create', '--for', 'ann', '--expires', '2h');
+    expect(token).toMatch(/^knd_/);
+    const asAnn = (...args: string[]) =>
+      execa(process.execPath, [MAIN, ...args, '--state', folder], {
+        reject: false,
+        env: { KINDLING_TOKEN: token },
+      });
+    expect(String((await asAnn('user', 'me')).stdout)).toMatch(/^name +ann\nrole +viewer\n/);
+    expect(await asAnn('user', 'remove', 'ann')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('KND_API_FORBIDDEN'),
+    });
+    const [{ id }] = await asJson('token', 'list');
+    expect(await kindling('token', 'revoke', id)).toMatchObject({ code: 0 });
+    expect(String((await asAnn('user', 'me')).stderr)).toContain('KND_API_UNAUTHENTICATED');
+    expect(await kindling('user', 'remove', 'ann')).toMatchObject({ code: 0 });
+
+    const { out: table } = await kindling('audit', '--since', '1h');
+    expect(table).toMatch(/operator \(admin\) .* putUser .* done .*role: none → viewer/);
+    const { out: exported } = await kindling('audit', '--json', '--who', 'ann');
+    expect(JSON.parse(exported)).toMatchObject({ action: 'removeUser', result: 'KND_API_FORBIDDEN' });
+    expect(await kindling('audit', 'verify')).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^\d+ lines are as they were written/),
+    });
+    const wrong = `1:${'0'.repeat(64)}`;
+    expect(await kindling('audit', 'verify', '--expect', wrong)).toMatchObject({
+      code: 4,
+      err: expect.stringContaining('KND_AUDIT_BROKEN: the audit log breaks at line 1'),
+    });
+  });
 });

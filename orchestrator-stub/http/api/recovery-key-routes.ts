@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { type ApiRoute, apiRoute } from '../../../net/server/route.ts';
 import { KindlingError } from '../../../protocol/error.ts';
+import type { AuditLog } from '../../audit/audit-log.ts';
+import { oneLine } from '../../audit/difference.ts';
 import type { HostTable } from '../../nodes/host-table.ts';
 import type { Nodes } from '../../nodes/nodes.ts';
 import type { RecoveryKeyTable } from '../../store/recovery-key-table.ts';
@@ -13,6 +15,7 @@ export interface RecoveryKeyRouteParts {
   nodes: Nodes;
   hosts: HostTable;
   recoveryKeys: RecoveryKeyTable;
+  audit: AuditLog;
   workflows: Workflows;
 }
 
@@ -32,6 +35,7 @@ export function recoveryKeyRoutes({
   hosts,
   recoveryKeys,
   workflows,
+  audit,
 }: RecoveryKeyRouteParts): ApiRoute[] {
   return [
     apiRoute({
@@ -44,14 +48,24 @@ export function recoveryKeyRoutes({
         'A node leaves the recovery key of its disk before it encrypts it; the key in the path came with its workflow',
       body: KeySchema,
       answer: z.object({ nodeId: z.string(), keyId: z.string() }),
-      handle: ({ path, body }) =>
+      handle: ({ path, body, client }) =>
         store.transaction(async () => {
           const instance = await hosts.instanceByEscrowKey(path['key'] ?? '');
-          const isTrusted = instance && (await hosts.byId(instance.hostId))?.currentState === 'ONBOARDED';
-          if (!instance || !isTrusted || !isEncrypting(await workflows.latestOf(instance.hostId))) {
+          const host = instance && (await hosts.byId(instance.hostId));
+          if (
+            !instance ||
+            host?.currentState !== 'ONBOARDED' ||
+            !isEncrypting(await workflows.latestOf(instance.hostId))
+          ) {
             throw new KindlingError('KND_API_NOT_FOUND', 'no disk is being encrypted under this address');
           }
-          await recoveryKeys.save(instance.hostId, { ...body, receivedAt: new Date().toISOString() });
+          const receivedAt = new Date().toISOString();
+          const isNew = await recoveryKeys.save(host.id, { ...body, receivedAt });
+          if (isNew) {
+            const of = { who: host.id, role: 'node', node: host.id, nodeName: oneLine(host.name) };
+            const what = { from: client, action: 'escrowRecoveryKey', target: body.keyId };
+            await audit.append({ at: receivedAt, ...of, ...what, result: 'done' });
+          }
           return { nodeId: instance.hostId, keyId: body.keyId };
         }),
     }),

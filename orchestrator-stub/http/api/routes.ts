@@ -1,4 +1,5 @@
 import type { ApiRoute } from '../../../net/server/route.ts';
+import { type AuditRouteParts, auditRoutes } from './audit-routes.ts';
 import { type NeighborRouteParts, neighborRoutes } from './neighbor-routes.ts';
 import { type NodeRouteParts, nodeRoutes } from './node-routes.ts';
 import { type PeopleRouteParts, peopleRoutes } from './people-routes.ts';
@@ -9,6 +10,7 @@ import { type WorkflowRouteParts, workflowRoutes } from './workflow-routes.ts';
 export type ApiParts = NodeRouteParts &
   NeighborRouteParts &
   PeopleRouteParts &
+  AuditRouteParts &
   RecoveryKeyRouteParts &
   SiteRouteParts &
   WorkflowRouteParts;
@@ -22,5 +24,6 @@ export function apiRoutes(parts: ApiParts): ApiRoute[] {
     ...workflowRoutes(parts),
     ...siteRoutes(parts),
     ...peopleRoutes(parts),
+    ...auditRoutes(parts),
   ];
 }

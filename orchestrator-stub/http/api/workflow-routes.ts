@@ -139,8 +139,11 @@ export function workflowRoutes({
         asItWas: z.enum(['true', 'false']).default('false').describe('With the values of the failed try'),
       }),
       answer: WorkflowSchema,
-      handle: async ({ path, query }) =>
-        workflowView(await provisioning.retry(path['id'] ?? '', { asItWas: query.asItWas === 'true' })),
+      waits: true,
+      handle: async ({ path, query, commit }) => {
+        const asItWas = query.asItWas === 'true';
+        return workflowView(await provisioning.retry(path['id'] ?? '', { asItWas, commit }));
+      },
     }),
     apiRoute({
       method: 'POST',
