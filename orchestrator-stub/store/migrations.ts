@@ -176,10 +176,11 @@ export const STEPS: readonly Step[] = [
   CREATE TABLE person_tokens (
     id TEXT PRIMARY KEY,
     person TEXT NOT NULL REFERENCES people (name) ON DELETE CASCADE,
-    hash TEXT NOT NULL UNIQUE,
+    hash TEXT NOT NULL,
     created_at TEXT NOT NULL,
     expires_at TEXT NOT NULL
   ) STRICT;
+  CREATE UNIQUE INDEX person_tokens_hash ON person_tokens (hash);
   CREATE INDEX person_tokens_person ON person_tokens (person);
   `,
   ],
