@@ -9,7 +9,9 @@ import { TYPES } from './types.ts';
 /** Held by the orchestrator that writes. The number means nothing: nobody else uses it. */
 const OWNER_LOCK = 7_318_002;
 const OLDEST_VERSION = 150_000;
-const END_OLD_SESSION_MS = 2000;
+const LOCK_MS = 2000;
+/** lock_not_available */
+const LOCK_TIMEOUT = '55P03';
 
 /**
  * The one connection that writes, made anew when it was lost. It holds the database for this process: memory follows what this process
@@ -116,27 +118,31 @@ export class WriterConnection {
     if (server.encoding !== 'UTF8') throw this.#refused(`its encoding is ${server.encoding}, not UTF8`);
   }
 
+  /** A session that ends just now (a restart, a cut cable) still has the lock for a moment: it is waited for. */
   async #lock(client: pg.Client): Promise<void> {
-    if (await this.#tryLock(client)) return;
-    // After a cut cable the server may believe for hours that our old session lives.
-    const ended = await client.query(
+    if (this.#serverProcess !== undefined) await this.#endOldSession(client, this.#serverProcess);
+    await client.query(`SET lock_timeout = ${LOCK_MS}`);
+    try {
+      const { rows } = await client.query<{ pid: number }>(
+        'SELECT pg_backend_pid() AS pid FROM pg_advisory_lock($1, hashtext(current_schema()))',
+        [OWNER_LOCK],
+      );
+      this.#serverProcess = rows[0]?.pid;
+    } catch (thrown) {
+      if (isLockTimeout(thrown)) throw this.#inUse('another orchestrator uses the database');
+      throw thrown;
+    }
+    await client.query('RESET lock_timeout');
+  }
+
+  /** After a cut cable the server may believe for hours that our old session lives. */
+  async #endOldSession(client: pg.Client, serverProcess: number): Promise<void> {
+    await client.query(
       `SELECT pg_terminate_backend(pid, $2) FROM pg_locks
        WHERE locktype = 'advisory' AND classid = $1::oid AND pid = $3
        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-      [OWNER_LOCK, END_OLD_SESSION_MS, this.#serverProcess ?? -1],
+      [OWNER_LOCK, LOCK_MS, serverProcess],
     );
-    if (!ended.rowCount || !(await this.#tryLock(client)))
-      throw this.#inUse('another orchestrator uses the database');
-  }
-
-  async #tryLock(client: pg.Client): Promise<boolean> {
-    const { rows } = await client.query<{ locked: boolean; pid: number }>(
-      'SELECT pg_try_advisory_lock($1, hashtext(current_schema())) AS locked, pg_backend_pid() AS pid',
-      [OWNER_LOCK],
-    );
-    const isLocked = rows[0]?.locked ?? false;
-    if (isLocked) this.#serverProcess = rows[0]?.pid;
-    return isLocked;
   }
 
   #inUse(message: string): KindlingError {
@@ -150,6 +156,10 @@ export class WriterConnection {
       { hint: 'Make a database with encoding UTF8 on PostgreSQL 15 or newer.' },
     );
   }
+}
+
+function isLockTimeout(thrown: unknown): boolean {
+  return thrown instanceof pg.DatabaseError && thrown.code === LOCK_TIMEOUT;
 }
 
 /** A connection that is broken already has nothing to say at its end. */
