@@ -216,8 +216,8 @@ hash_of_program() {
   [ "$end" -gt 0 ] || end=$(wc -c < "$1")
   {
     head -c "$sum" "$1"
-    tail -c +$((sum + 5)) "$1" | head -c $((directory - sum - 4))
-    tail -c +$((directory + 9)) "$1" | head -c $((end - directory - 8))
+    head -c "$directory" "$1" | tail -c +$((sum + 5)) # in this order neither ends before the other has written
+    head -c "$end" "$1" | tail -c +$((directory + 9))
   } | sha256sum | cut -c 1-64
 }
 

@@ -191,10 +191,16 @@ export class SimulatedMachine implements AsyncDisposable {
   }
 
   seal(command: 'menu' | 'booted' | 'next'): string {
-    const { status, stderr } = spawnSync('sh', [this.at('usr/local/lib/kindling/seal'), command], {
-      env: this.#environment(),
-      encoding: 'utf8',
-    });
+    // In a service of systemd a broken pipe ends no program: the program complains.
+    const asService = `trap '' PIPE; exec sh "$0" "$1"`;
+    const { status, stderr } = spawnSync(
+      'sh',
+      ['-c', asService, this.at('usr/local/lib/kindling/seal'), command],
+      {
+        env: this.#environment(),
+        encoding: 'utf8',
+      },
+    );
     if (status !== 0) throw new Error(stderr);
     return stderr;
   }
