@@ -63,8 +63,9 @@ it('the demo, by HTTPS and with Secure Boot: every stage is shown, drawn, and tr
   // what it wrote lies on the state partition
   expect(kept.hostname.trim()).toBe(nodeId);
   expect(kept.reported).toMatch(/Inode: \d+/);
-  // the installed system leads the boot order
+  // the installed system leads the boot order, and the network comes next
   expect(kept.bootOrder[0]).toBe('Kindling');
+  expect(kept.bootOrder[1]).toMatch(/HTTPv4/);
   expect(leftovers()).toEqual([]);
 }, 1_500_000);
 
