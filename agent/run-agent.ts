@@ -19,6 +19,7 @@ import { type LocalFront, startLocalFront } from './local-front/local-front.ts';
 import { type Console, openConsoles } from './onboarding/console.ts';
 import { decideNodeFacts, type NodeFacts } from './onboarding/node-facts.ts';
 import { obtainCredentials } from './onboarding/obtain-credentials.ts';
+import { machineWithTpm, type ProvableMachine } from './onboarding/prove-machine.ts';
 import { reportDiscovery } from './report/discovery.ts';
 import { reportBootKpis } from './report/kpi.ts';
 import type { OtlpNode } from './report/otlp.ts';
@@ -45,6 +46,8 @@ export interface AgentOptions {
   onHumanLine?: (line: string) => void;
   /** Where a person can sign in; every console of the machine by default. */
   openConsoles?: () => Console[];
+  /** What proves which machine this is; its TPM by default. */
+  machine?: ProvableMachine;
   /** The rest is for the fleet simulator and tests. */
   executor?: Executor;
   handOver?: (how: HandOver) => Promise<void>;
@@ -204,6 +207,7 @@ async function onboardNode(agent: Agent, isAnew: boolean): Promise<Credentials |
     isAnew,
     keycloak: config.keycloak,
     openConsoles: options.openConsoles ?? openConsoles,
+    machine: options.machine ?? machineWithTpm,
     onWaiting: reporting.waiting,
     signal: AbortSignal.any([...deadline, ...(options.signal ? [options.signal] : [])]),
     pace: options.pace,

@@ -9,7 +9,7 @@ import {
   type Protocols,
   type TlsListener,
 } from '../net/server/listener.ts';
-import { toKindlingError } from '../protocol/error.ts';
+import { type KindlingError, toKindlingError } from '../protocol/error.ts';
 import type { TinkDialect } from '../protocol/tink-dialect.ts';
 import { openAuthority, type SiteCertificates, serverCertificateFile } from '../site/authority.ts';
 import { openOperatorPassword, openOperatorToken, openProjectId } from '../site/operator-token.ts';
@@ -29,7 +29,9 @@ import { Neighbors } from './nodes/neighbors.ts';
 import { Nodes } from './nodes/nodes.ts';
 import { Onboarding } from './nodes/onboarding.ts';
 import type { Profile } from './nodes/profile.ts';
+import { ProofGate } from './nodes/proof-gate.ts';
 import { People } from './people/people.ts';
+import { VendorCertificates } from './proof/vendor-certificates.ts';
 import { Enrollment } from './provisioning/enrollment.ts';
 import { PostMortem } from './provisioning/post-mortem.ts';
 import { Provisioning } from './provisioning/provisioning.ts';
@@ -202,19 +204,29 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     projectId,
     now,
   });
+  const onAlarm = ({ code, message, hint }: KindlingError) => log.warn({ code, hint }, message);
+  const gate = new ProofGate({
+    hosts,
+    profiles,
+    settings: () => settings.get(),
+    vendors: VendorCertificates.read(openSubfolder(stateFolder, 'ek-ca'), now),
+    now,
+    onAlarm,
+  });
   const onboarding = new Onboarding({
     store,
     hosts,
     nodes,
     credentials,
     signIns,
+    gate,
     advance: (hostId) => provisioning.advance(hostId),
     settings: () => settings.get(),
     projectId,
     isStrict,
     now,
     onFailure,
-    onAlarm: ({ code, message, hint }) => log.warn({ code, hint }, message),
+    onAlarm,
   });
 
   store.health.onChange((failure) => {
@@ -237,6 +249,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     workflows,
     enrollment,
     onboarding,
+    gate,
     access,
     projectId,
     isStrict,
@@ -255,6 +268,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
         log.warn({ address, reason }, 'a machine reached this server and refuses its certificate');
     },
     nodes,
+    gate,
     hosts,
     logs,
     recoveryKeys,

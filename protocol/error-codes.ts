@@ -354,11 +354,18 @@ export const ERROR_CODES = {
     meaning: 'A disk was encrypted in part by an earlier run, and the TPM does not hold the key any more.',
     hint: 'Write the image again and start over; nothing was ever used on this disk.',
   },
+  KND_TPM_MALFORMED: {
+    exit: 1,
+    retryable: false,
+    meaning:
+      'A structure of a TPM 2.0 (a key, a quote, a signature, the event log) is not what the specification says.',
+    hint: 'The message names the structure. From a node of your own it is a defect of its firmware; update that first.',
+  },
   KND_TPM_NONE: {
     exit: 3,
     retryable: false,
-    meaning: 'Full disk encryption needs a TPM 2.0 and the machine shows none.',
-    hint: 'Switch it on in the firmware set-up, or choose a profile without encryption.',
+    meaning: 'Full disk encryption or a proof needs a TPM 2.0 and the machine shows none.',
+    hint: 'Switch it on in the firmware set-up, or choose a profile without encryption (or one that asks for no proof).',
   },
   KND_UPLOAD_FAILED: {
     exit: 1,
@@ -1029,6 +1036,62 @@ export const ERROR_CODES = {
     retryable: false,
     meaning: 'There is no profile of this name.',
     hint: '«kindling profile list» shows every profile.',
+  },
+  KND_PROOF_ANSWER: {
+    exit: 4,
+    retryable: false,
+    meaning:
+      'A machine did not open the challenge that was made for its TPM: the keys it shows are not in one TPM.',
+    hint: 'It gets no credentials. If it is a machine of yours, update its firmware; if not, find it by the address in the log.',
+  },
+  KND_PROOF_CODE: {
+    exit: 2,
+    retryable: false,
+    meaning: 'No machine waits for approval with this code.',
+    hint: 'Type the code that the console of the machine shows now; after a restart of the orchestrator it is another one.',
+  },
+  KND_PROOF_KEY: {
+    exit: 4,
+    retryable: false,
+    meaning: 'A key that a machine shows is none that a TPM keeps to itself.',
+    hint: 'It gets no credentials. The message says which property is missing; no TPM makes such a key for our agent.',
+  },
+  KND_PROOF_LOG: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The event log of a machine is not what its TPM has measured.',
+    hint: 'The message names the first event that differs. Update the firmware, or look for who changed the log.',
+  },
+  KND_PROOF_NO_TPM: {
+    exit: 4,
+    retryable: false,
+    meaning: 'A machine that must prove itself has no TPM 2.0 that answers.',
+    hint: 'Switch the TPM on in the firmware set-up, or let this one in unproven: kindling node correct NODE --proof off.',
+  },
+  KND_PROOF_QUOTE: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The quote of a machine is not a fresh one by the key it shows.',
+    hint: 'It gets no credentials. Somebody may be repeating what another machine said.',
+  },
+  KND_PROOF_REQUIRED: {
+    exit: 4,
+    retryable: false,
+    meaning: 'A machine that must prove itself by its TPM has not done so.',
+    hint: 'Boot it with an agent that can (Kindling’s), or let it in unproven: kindling node correct NODE --proof off.',
+  },
+  KND_PROOF_SECOND_TPM: {
+    exit: 4,
+    retryable: false,
+    meaning:
+      'A machine says it is a node, and proves to be another machine: its TPM is not the one the node is known by.',
+    hint: 'Look at the machine. After a new mainboard, forget the old TPM: kindling node correct NODE --ek-hash none.',
+  },
+  KND_PROOF_UNTRUSTED: {
+    exit: 4,
+    retryable: false,
+    meaning: 'A machine has proven which TPM it has, and the site has no reason to trust that one.',
+    hint: 'Register its hash (kindling node correct NODE --ek-hash HASH), or give the CA of its maker in the folder ek-ca of the state folder.',
   },
   KND_RULE_INVALID: {
     exit: 2,

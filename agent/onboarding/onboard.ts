@@ -11,6 +11,7 @@ import type { Console } from './console.ts';
 import { createNode } from './interactive.ts';
 import type { NodeFacts } from './node-facts.ts';
 import { onboardOverStream } from './non-interactive.ts';
+import type { ProvableMachine } from './prove-machine.ts';
 import { askToSignIn } from './sign-in.ts';
 
 /** What onboarding gives: who the node is for the token server, and the project it belongs to. */
@@ -28,6 +29,8 @@ export interface OnboardOptions {
   /** Asked again before each try: the address may change while the agent waits. */
   facts: () => NodeFacts;
   nodeKey: ECDH;
+  /** Asked where the server wants a proof. */
+  machine: ProvableMachine;
   openConsoles: () => Console[];
   onWaiting: (waiting: Pick<Waiting, 'name'> & Partial<Waiting>) => void;
   signal?: AbortSignal | undefined;
@@ -80,6 +83,7 @@ async function askTheServer(endpoint: Endpoint, options: OnboardOptions): Promis
     const outcome = await onboardOverStream(client, options.facts(), {
       signal,
       nodeKey: options.nodeKey,
+      machine: options.machine,
       ...(options.pace === undefined ? {} : { pace: options.pace }),
       onRegistered: (projectId, nextAskMs) => {
         log.info(
@@ -87,6 +91,13 @@ async function askTheServer(endpoint: Endpoint, options: OnboardOptions): Promis
           'Edge node registered. Waiting for the edge node to become ready for onboarding...',
         );
         options.onWaiting({ name: 'a person to onboard this node on the server', nextTryMs: nextAskMs });
+      },
+      onApprovalCode: (code, nextAskMs) => {
+        log.info({ code }, 'The server knows the TPM of this machine. Waiting for a person to approve it...');
+        options.onWaiting({
+          name: `a person to approve this machine: its code is ${code}`,
+          nextTryMs: nextAskMs,
+        });
       },
     });
     if (outcome.kind === 'not-found') return undefined;

@@ -1,4 +1,4 @@
-import { MAC_PATTERN, UUID_PATTERN } from '../../orchestrator-stub/nodes/registration.ts';
+import { EK_HASH_PATTERN, MAC_PATTERN, UUID_PATTERN } from '../../orchestrator-stub/nodes/registration.ts';
 import { isSerial, SERIAL_RULE } from '../../orchestrator-stub/nodes/serial.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { type CsvRow, parseCsv } from './csv.ts';
@@ -15,12 +15,13 @@ export interface BulkRow {
   site: string;
   secure: string;
   metadata: Record<string, string>;
+  ekHash: string;
   errors: string[];
 }
 
-/** Columns of EMF's tools, old (8) and new (13), plus Name and MAC; the case of a heading does not matter. */
+/** Columns of EMF's tools, old (8) and new (13), plus Name, MAC and EKHash (the hash that Teleport's join rules have, too); the case of a heading does not matter. */
 /** As people write them. */
-const HEADINGS = ['Serial', 'UUID', 'MAC', 'Name', 'OSProfile', 'Site', 'Secure', 'Metadata'];
+const HEADINGS = ['Serial', 'UUID', 'MAC', 'Name', 'OSProfile', 'Site', 'Secure', 'Metadata', 'EKHash'];
 const KNOWN = HEADINGS.map((heading) => heading.toLowerCase());
 const IGNORED = ['remoteuser', 'lvmsize', 'cloudinitmeta', 'k8senable', 'k8sclustertemplate', 'k8sconfig'];
 const ERROR_COLUMN = /^error/;
@@ -57,6 +58,7 @@ export function readBulkFile(text: string): BulkFile {
   markDuplicates(rows, 'serial', 'Serial number');
   markDuplicates(rows, 'uuid', 'UUID');
   markDuplicates(rows, 'mac', 'MAC');
+  markDuplicates(rows, 'ekHash', 'EKHash');
   const unused = header.filter(
     (_heading, column) =>
       IGNORED.includes(columns[column] ?? '') && lines.some(({ fields }) => fields[column]),
@@ -77,6 +79,9 @@ function readRow({ line, fields }: CsvRow, columns: readonly string[]): BulkRow 
   // EMF's tool silently takes anything but true and false as «not said».
   if (secure && secure !== 'true' && secure !== 'false')
     errors.push(`Secure must be true or false, not "${secure}"`);
+  const ekHash = cell('ekhash');
+  if (ekHash && !EK_HASH_PATTERN.test(ekHash))
+    errors.push(`Invalid EKHash "${ekHash}": 64 hexadecimal digits, the SHA-256 of the endorsement key`);
   const metadata: Record<string, string> = {};
   for (const pair of cell('metadata').split('&').filter(Boolean)) {
     const [key = '', value, ...more] = pair.split('=');
@@ -94,11 +99,16 @@ function readRow({ line, fields }: CsvRow, columns: readonly string[]): BulkRow 
     site: cell('site'),
     secure,
     metadata,
+    ekHash,
     errors,
   };
 }
 
-function markDuplicates(rows: readonly BulkRow[], key: 'serial' | 'uuid' | 'mac', what: string): void {
+function markDuplicates(
+  rows: readonly BulkRow[],
+  key: 'serial' | 'uuid' | 'mac' | 'ekHash',
+  what: string,
+): void {
   const first = new Map<string, number>();
   for (const row of rows) {
     const value = row[key].toLowerCase();

@@ -108,8 +108,8 @@ async function registerRow(
   row: BulkRow,
   autoOnboard: boolean,
 ): Promise<Outcome> {
-  const { serial, uuid, mac, name, profile, site, metadata } = row;
-  const given = Object.entries({ serial, uuid, mac, name, profile, site }).filter(
+  const { serial, uuid, mac, name, profile, site, metadata, ekHash } = row;
+  const given = Object.entries({ serial, uuid, mac, name, profile, site, ekHash }).filter(
     ([, value]) => value !== '',
   );
   try {

@@ -18,6 +18,8 @@ interface RegisterOptions extends ConnectionOptions {
   profile?: string;
   site?: string;
   auto?: boolean;
+  proof?: string;
+  ekHash?: string;
 }
 
 /** `kindling node …`: everything about machines. `<node>` is an id, name, UUID, serial or MAC. */
@@ -35,6 +37,11 @@ export function defineNode(command: Command): void {
     .option('--name <name>')
     .option('--profile <profile>', 'provision with this instead of the site’s default')
     .option('--site <site>')
+    .option(
+      '--proof <when>',
+      'prove itself by its TPM: off, when-possible or required; by default as the site says',
+    )
+    .option('--ek-hash <hash>', 'the TPM it must have: SHA-256 of its endorsement key')
     .option('--auto', 'give credentials at the first knock; without it somebody says «onboard»')
     .action(register);
   withConnection(command.command('correct <node>').description('correct a registration; clears a mismatch'))
@@ -44,12 +51,22 @@ export function defineNode(command: Command): void {
     .option('--name <name>')
     .option('--profile <profile>')
     .option('--site <site>')
+    .option('--proof <when>', 'off, when-possible, required, or site: as the site says')
+    .option('--ek-hash <hash>', 'the TPM it must have, or none: forget the one it is known by')
     .option('--enroll', 'an enrollment rule may give it a workflow')
     .option('--no-enroll', 'no enrollment rule gives it a workflow')
     .action((node: string, options: RegisterOptions & { enroll?: boolean }) => {
       const mayEnroll = options.enroll === undefined ? {} : { mayEnroll: options.enroll };
-      return act(node, options, 'PATCH', '', { ...registrationOf(options), ...mayEnroll }, 'corrected');
+      const body = { ...registrationOf(options), ...clearedOf(options), ...mayEnroll };
+      return act(node, options, 'PATCH', '', body, 'corrected');
     });
+  withConnection(
+    command
+      .command('approve <node> <code>')
+      .description('the machine whose console shows this code is the node'),
+  ).action((node: string, code: string, options: ConnectionOptions) =>
+    act(node, options, 'POST', '/approve', { code }, 'is known by the TPM of that machine'),
+  );
   withConnection(command.command('onboard <node>').description('let a registered node in')).action(
     (node: string, options: ConnectionOptions) =>
       act(node, options, 'POST', '/onboard', undefined, 'may onboard'),
@@ -202,8 +219,14 @@ async function act(
   }
 }
 
-function registrationOf({ uuid, serial, mac, name, profile, site }: RegisterOptions): Record<string, string> {
-  const given = Object.entries({ uuid, serial, mac, name, profile, site });
+/** What is given as a word and means that nothing is said any more. */
+function clearedOf({ proof, ekHash }: RegisterOptions): Record<string, null> {
+  return { ...(proof === 'site' ? { proof: null } : {}), ...(ekHash === 'none' ? { ekHash: null } : {}) };
+}
+
+function registrationOf(options: RegisterOptions): Record<string, string> {
+  const { uuid, serial, mac, name, profile, site, proof, ekHash } = options;
+  const given = Object.entries({ uuid, serial, mac, name, profile, site, proof, ekHash });
   return Object.fromEntries(given.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 

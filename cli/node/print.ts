@@ -34,6 +34,8 @@ export function formatNode(node: NodeView): string {
     ['ip', node.ip],
     ['state', `${node.currentState} (wanted: ${node.desiredState})`],
     ['registration', node.registrationStatus.text],
+    ['onboarding', node.onboardingStatus.text],
+    ['proof', proofLine(node)],
     ['provisioning', node.provisioningStatus?.text],
     ['profile', node.profile],
     [
@@ -60,6 +62,13 @@ export function formatNode(node: NodeView): string {
   const hardware =
     formatHardware(node.inventory as Partial<Inventory> | undefined) || formatAttributes(node.attributes);
   return hardware ? `${fields}\n\n${hardware}` : fields;
+}
+
+/** By which TPM a node is known, and whether it showed that one when it was let in. */
+function proofLine({ proven, ekHash, currentState }: NodeView): string | undefined {
+  if (proven) return `proven ${proven.at}, TPM ${ekHash}, ${proven.certifiedBy ?? 'without a certificate'}`;
+  if (ekHash) return `known by TPM ${ekHash}`;
+  return currentState === 'ONBOARDED' ? 'unproven' : undefined;
 }
 
 /** A machine that only a Tinkerbell agent told about: its attributes as paths and values. */

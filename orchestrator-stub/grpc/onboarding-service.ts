@@ -1,6 +1,6 @@
-import { create } from '@bufbuild/protobuf';
+import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import {
-  type Metadata,
+  Metadata,
   type Server,
   type ServerDuplexStream,
   type ServerUnaryCall,
@@ -18,17 +18,21 @@ import {
   type OnboardNodeStreamRequest,
   type OnboardNodeStreamResponse,
   OnboardNodeStreamResponseSchema,
+  type ProofRequestSchema,
 } from '../../protocol/generated/onboarding_pb.js';
 import { serviceDefinition } from '../../protocol/grpc-service.ts';
+import { PROOF_HEADER } from '../../protocol/machine-proof.ts';
 import type { Caller } from '../credentials/access.ts';
 import type { KnockAnswer, Onboarding } from '../nodes/onboarding.ts';
-import { findFault } from '../nodes/onboarding-request.ts';
+import { findFault, type Knock } from '../nodes/onboarding-request.ts';
+import type { ProofGate, ProofStep } from '../nodes/proof-gate.ts';
 import { hasRight } from '../people/rights.ts';
 import { decideProject } from './project.ts';
 import { refusal, toRefusal } from './refusal.ts';
 
 export interface OnboardingServiceParts {
   onboarding: Onboarding;
+  gate: ProofGate;
   identify: ((metadata: Metadata) => Promise<Caller>) | undefined;
   projectId: string;
   isStrict: boolean;
@@ -37,6 +41,9 @@ export interface OnboardingServiceParts {
   /** Turns the authority a node called into an address for later. */
   origin: (authority: string) => string;
 }
+
+/** Of what a machine says why it cannot prove itself: it goes into the status of the node. */
+const LONGEST_REASON = 200;
 
 /** Both onboarding services of EMF. The stream asks for no token: who knows UUID and serial of a registered host gets in. */
 export function addOnboardingServices(server: Server, parts: OnboardingServiceParts): void {
@@ -48,12 +55,14 @@ export function addOnboardingServices(server: Server, parts: OnboardingServicePa
   ): void {
     let isOver = false;
     let answering: Promise<void> = Promise.resolve();
-    const answerKnock = async ({ uuid, serialnum, macId, hostIp, nodeKey }: OnboardNodeStreamRequest) => {
-      const knock = { uuid, serial: serialnum, mac: macId, ip: hostIp, key: nodeKey };
+    const exchange = parts.isStrict ? undefined : parts.gate.openExchange();
+    if (exchange) call.sendMetadata(proofHeader());
+    const answerKnock = async (request: OnboardNodeStreamRequest) => {
       const answer = await parts.onboarding.knock(
-        knock,
+        knockOf(request),
         parts.origin(call.getHost()),
         peerAddress(call.getPeer()),
+        exchange,
       );
       if (!isOver) call.write(streamResponse(answer));
       if (answer.isStreamKept) return;
@@ -132,6 +141,43 @@ export function addOnboardingServices(server: Server, parts: OnboardingServicePa
   }
 }
 
+function proofHeader(): Metadata {
+  const header = new Metadata();
+  header.set(PROOF_HEADER, '1');
+  return header;
+}
+
+function knockOf(request: OnboardNodeStreamRequest): Knock {
+  const { uuid, serialnum, macId, hostIp, nodeKey, proof } = request;
+  return { uuid, serial: serialnum, mac: macId, ip: hostIp, key: nodeKey, proof: proofStepOf(proof?.step) };
+}
+
+function proofStepOf(
+  step: NonNullable<OnboardNodeStreamRequest['proof']>['step'] | undefined,
+): Knock['proof'] {
+  switch (step?.case) {
+    case 'evidence':
+      return { kind: 'evidence', evidence: step.value };
+    case 'answer':
+      return { kind: 'answer', answer: step.value };
+    case 'unable':
+      return { kind: 'unable', reason: step.value.slice(0, LONGEST_REASON).replaceAll(/[^ -~]/g, '?') };
+    default:
+      return undefined;
+  }
+}
+
+function proofRequest(step: ProofStep): MessageInitShape<typeof ProofRequestSchema> {
+  switch (step.kind) {
+    case 'want':
+      return { step: { case: 'want', value: { nonce: step.want.nonce, pcrs: [...step.want.pcrs] } } };
+    case 'challenge':
+      return { step: { case: 'challenge', value: step.credential } };
+    case 'approval':
+      return { step: { case: 'approvalCode', value: step.code } };
+  }
+}
+
 /** grpc-js gives «10.0.0.7:40000» or «::ffff:10.0.0.7:40000». */
 function peerAddress(peer: string): string {
   return plainAddress(peer.replace(/:\d+$/, '').replace(/^\[|\]$/g, ''));
@@ -143,12 +189,15 @@ function streamResponse(answer: KnockAnswer): OnboardNodeStreamResponse {
     REGISTERED: NodeState.REGISTERED,
     ONBOARDED: NodeState.ONBOARDED,
   }[answer.state];
+  const isSecretSealed = answer.sealedSecret !== undefined || answer.provenSecret !== undefined;
   return create(OnboardNodeStreamResponseSchema, {
     status: { code: answer.code, message: answer.message },
     nodeState,
     clientId: answer.client?.clientId ?? '',
-    clientSecret: answer.sealedSecret ? '' : (answer.client?.secret ?? ''),
+    clientSecret: isSecretSealed ? '' : (answer.client?.secret ?? ''),
     sealedSecret: answer.sealedSecret ?? new Uint8Array(),
+    provenSecret: answer.provenSecret ?? new Uint8Array(),
+    ...(answer.proof ? { proof: proofRequest(answer.proof) } : {}),
     projectId: answer.host?.projectId ?? '',
   });
 }

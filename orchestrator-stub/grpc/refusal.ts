@@ -37,6 +37,8 @@ export function toRefusal(thrown: unknown, onDefect: (thrown: unknown) => void):
   if (thrown instanceof KindlingError) {
     if (thrown.code === 'KND_API_UNAUTHENTICATED') return refusal(status.UNAUTHENTICATED, thrown.message);
     if (thrown.code === 'KND_API_FORBIDDEN') return refusal(status.PERMISSION_DENIED, thrown.message);
+    if (thrown.code === 'KND_PROOF_REQUIRED')
+      return refusal(status.FAILED_PRECONDITION, `${thrown.code}: ${thrown.message}`);
     if (thrown.code === 'KND_NODE_LIMIT') return refusal(status.RESOURCE_EXHAUSTED, thrown.message);
   }
   onDefect(thrown);

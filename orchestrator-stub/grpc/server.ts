@@ -9,6 +9,7 @@ import { file_tink_legacy } from '../../protocol/generated/tink-legacy_pb.js';
 import type { TinkDialect } from '../../protocol/tink-dialect.ts';
 import type { AccessControl } from '../credentials/access.ts';
 import type { Onboarding } from '../nodes/onboarding.ts';
+import type { ProofGate } from '../nodes/proof-gate.ts';
 import type { Enrollment } from '../provisioning/enrollment.ts';
 import type { StateHealth } from '../store/state-health.ts';
 import type { Workflows } from '../workflow/workflows.ts';
@@ -21,6 +22,7 @@ export interface GrpcServerParts {
   workflows: Workflows;
   enrollment: Enrollment;
   onboarding: Onboarding;
+  gate: ProofGate;
   /** Undefined when the site asks for no tokens. */
   access: AccessControl | undefined;
   projectId: string;

@@ -52,6 +52,11 @@ export class HostTable {
     return (await this.#hosts('SELECT document FROM hosts WHERE sign_in = ?', signIn))[0];
   }
 
+  /** The node that is known by this TPM. */
+  async byEkHash(ekHash: string): Promise<Host | undefined> {
+    return (await this.#hosts('SELECT document FROM hosts WHERE ek_hash = ?', ekHash))[0];
+  }
+
   /** The one that was seen last, where several were given the same address one after the other. */
   async byReportedIp(ip: string): Promise<Host | undefined> {
     return (

@@ -1,4 +1,6 @@
 import type { HostId } from '../../protocol/ids.ts';
+import type { ProofRequirement } from '../proof/decide-proof.ts';
+
 /** Current and desired state of a host, with the names and meaning of EMF's inventory. */
 export type HostState = 'UNSPECIFIED' | 'DELETED' | 'ONBOARDED' | 'UNTRUSTED' | 'REGISTERED';
 
@@ -46,6 +48,12 @@ export interface Host {
   signIn?: string;
   /** Code of the key that the node was let in with (sealed-secret.ts); absent for agents that send none. */
   nodeKey?: string;
+  /** Whether it has to prove itself by its TPM; absent: as its profile or the site says. */
+  proof?: ProofRequirement;
+  /** The TPM that the node is known by (SHA-256 of its endorsement key): registered, approved, or the first it was let in with. */
+  ekHash?: string;
+  /** When it proved itself last, and which CA certifies its TPM; absent for a node that was let in without. */
+  proven?: { at: string; certifiedBy: string | null };
   site: string | null;
   metadata: Record<string, string>;
   createdAt: string;

@@ -1,3 +1,4 @@
+import type { ProofSaying } from '../proof/proof-exchange.ts';
 import { MAC_PATTERN, UUID_PATTERN } from './registration.ts';
 import { EMF_SERIAL_PATTERN } from './serial.ts';
 
@@ -10,6 +11,8 @@ export interface Knock {
   ip: string;
   /** Public key of the boot it knocks from; empty for agents that have none. */
   key?: Uint8Array;
+  /** The next step of the proof that it was asked for. */
+  proof?: ProofSaying['step'];
 }
 
 /** EMF compiles exactly this; IPv6 cannot pass. */

@@ -4,6 +4,7 @@ import type { HostId } from '../../protocol/ids.ts';
 import { nodeKeyCode, sealSecret } from '../../protocol/sealed-secret.ts';
 import type { Credentials, NodeClient } from '../credentials/credentials.ts';
 import type { SignIns } from '../credentials/sign-ins.ts';
+import type { ProofExchange } from '../proof/proof-exchange.ts';
 import type { SiteSettings } from '../settings/site-settings.ts';
 import { resourceId } from '../store/identifiers.ts';
 import { isStateFailure } from '../store/state-failure.ts';
@@ -20,6 +21,7 @@ import {
   RPC_CODE,
 } from './onboarding-decision.ts';
 import { findFault, type Knock } from './onboarding-request.ts';
+import type { ProofGate, ProofStep } from './proof-gate.ts';
 import { newHost } from './registration.ts';
 import { isSerial, NO_SERIAL } from './serial.ts';
 import { makeRoomForUnknown } from './unknown-machines.ts';
@@ -30,6 +32,7 @@ export interface OnboardingOptions {
   nodes: Nodes;
   credentials: Credentials;
   signIns: SignIns;
+  gate: ProofGate;
   /** What follows for a host that was let in, in the background as in EMF. */
   advance: (hostId: HostId) => void;
   settings: () => SiteSettings;
@@ -45,6 +48,10 @@ export interface KnockAnswer extends OnboardingDecision {
   client?: NodeClient;
   /** The client's secret, for a node that showed a key; it then gets it in no other form. */
   sealedSecret?: Buffer;
+  /** What the machine is asked for next, with REGISTERED. */
+  proof?: ProofStep | undefined;
+  /** The client's secret, for a machine that proved itself; it then gets it in no other form. */
+  provenSecret?: Buffer;
 }
 
 /** Whose token asks for a node to be created; neither where the operator does, or nobody is asked for a token. */
@@ -64,20 +71,36 @@ export class Onboarding {
     this.#options = options;
   }
 
-  /** One request of the non-interactive stream. `origin` is how the node reached us: it is told to the installed system. */
-  async knock(knock: Knock, origin: string, address: string): Promise<KnockAnswer> {
-    const { store, hosts, nodes, credentials, now, settings } = this.#options;
+  /**
+   * One request of the non-interactive stream. `origin` is how the node reached us: it is told to the installed system. `exchange` is the
+   * proof of this stream; with --strict there is none.
+   */
+  async knock(
+    knock: Knock,
+    origin: string,
+    address: string,
+    exchange: ProofExchange | undefined,
+  ): Promise<KnockAnswer> {
+    const { store, hosts, nodes, credentials, now, settings, gate } = this.#options;
+    const { uuid, serial, key = new Uint8Array(), proof: step } = knock;
+    const state = await exchange?.hear({ uuid, serial, key, step });
     return store.transaction(async () => {
       if (settings().acceptUnregistered) await this.#admitStranger(knock);
-      const decision = await this.#checkKey(await this.#decide(knock), knock, address);
+      const asked = await this.#decide(knock);
+      const gated = state ? await gate.examine(asked, state, address) : { decision: asked };
+      if (gated.step?.kind === 'want') exchange?.wasSent();
+      const decision = gated.proven
+        ? withKey(gated.decision, knock)
+        : await this.#checkKey(gated.decision, knock, address);
       if (decision.save) {
         await hosts.save(decision.save);
         if (decision.code === RPC_CODE.OK) await hosts.saveOrigin(decision.save.id, origin);
         if (decision.state === 'ONBOARDED') await hosts.acceptClaim(decision.save.id, address);
         await nodes.tell(decision.save, decision.state === 'ONBOARDED' ? 'onboarded' : 'changed');
       }
-      if (decision.state !== 'ONBOARDED' || !decision.host) return decision;
+      if (decision.state !== 'ONBOARDED' || !decision.host) return { ...decision, proof: gated.step };
       const client = await credentials.issue(decision.host, now());
+      if (gated.proven) return { ...decision, client, provenSecret: gated.proven.seal(client.secret) };
       const sealedSecret = !this.#options.isStrict && knock.key && sealSecret(client.secret, knock.key);
       return { ...decision, client, ...(sealedSecret ? { sealedSecret } : {}) };
     });
@@ -145,6 +168,8 @@ export class Onboarding {
       if (existing?.desiredState === 'UNTRUSTED' || existing?.desiredState === 'DELETED') {
         throw new KindlingError('KND_API_FORBIDDEN', `${existing.name} is no longer trusted`);
       }
+      // The token of a node was given to a machine that has proven itself where it had to.
+      if (by.hostId === undefined) await this.#options.gate.requireUnproven(existing);
       const isNew = !existing?.isRegistered;
       if (signIn) await this.#requireFreeSignIn(signIn, existing);
       const isSame = existing && !isNew && existing.serial === serial && existing.reportedMac === knock.mac;
@@ -280,4 +305,11 @@ export class Onboarding {
       this.#options.onFailure(thrown);
     }
   }
+}
+
+/** The key of this boot, for a later boot in which the TPM is not asked. */
+function withKey(decision: OnboardingDecision, { key }: Knock): OnboardingDecision {
+  if (!decision.host || !key || key.length === 0) return decision;
+  const host = { ...decision.host, nodeKey: nodeKeyCode(key) };
+  return { ...decision, save: host, host };
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ERASE_METHODS } from '../../protocol/erase-methods.ts';
 import { KindlingError } from '../../protocol/error.ts';
+import { PROOF_REQUIREMENTS } from '../proof/decide-proof.ts';
 
 const name = z
   .string()
@@ -36,6 +37,11 @@ export const ProfileSchema = z
       .describe(
         'As EMF reads it: NONE wants Secure Boot off, the others on; UNSPECIFIED does so without encryption',
       ),
+    proof: z
+      .enum(PROOF_REQUIREMENTS)
+      .nullable()
+      .default(null)
+      .describe('Whether nodes with this profile prove themselves by their TPM; by default as the site says'),
     eraseMethod: z
       .enum(ERASE_METHODS)
       .default('auto')

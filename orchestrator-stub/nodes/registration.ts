@@ -1,10 +1,14 @@
 import { normalizeMac } from '../../formats/mac-address.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import type { HostId } from '../../protocol/ids.ts';
+import type { ProofRequirement } from '../proof/decide-proof.ts';
 import { type Host, normalizeUuid, status } from './host.ts';
 
 export const UUID_PATTERN = /^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/;
 export const MAC_PATTERN = /^([0-9a-fA-F]{2}([-:])){5}[0-9a-fA-F]{2}$/;
+
+/** SHA-256 of a SubjectPublicKeyInfo. */
+export const EK_HASH_PATTERN = /^[0-9a-fA-F]{64}$/;
 
 /** What an operator says about a machine before it shows up. */
 export interface Registration {
@@ -18,6 +22,8 @@ export interface Registration {
   metadata?: Record<string, string> | undefined;
   mayEnroll?: boolean | undefined;
   isUninvited?: boolean | undefined;
+  proof?: ProofRequirement | undefined;
+  ekHash?: string | undefined;
 }
 
 /** An empty record, as a machine has that only showed itself. */
@@ -67,6 +73,8 @@ export function registerHost(host: Host, registration: Registration, now: Date):
     metadata: registration.metadata ?? host.metadata,
     mayEnroll: registration.mayEnroll ?? host.mayEnroll ?? true,
     isUninvited: registration.isUninvited ?? false,
+    ...(registration.proof ? { proof: registration.proof } : {}),
+    ...(registration.ekHash ? { ekHash: registration.ekHash.toLowerCase() } : {}),
   };
 }
 
@@ -76,10 +84,15 @@ export function registerHost(host: Host, registration: Registration, now: Date):
  */
 export function correctHost(
   host: Host,
-  change: Omit<Registration, 'autoOnboard' | 'uuid' | 'serial' | 'mac' | 'isUninvited'> & {
+  change: Omit<
+    Registration,
+    'autoOnboard' | 'uuid' | 'serial' | 'mac' | 'isUninvited' | 'proof' | 'ekHash'
+  > & {
     uuid?: string | null | undefined;
     serial?: string | null | undefined;
     mac?: string | null | undefined;
+    proof?: ProofRequirement | null | undefined;
+    ekHash?: string | null | undefined;
   },
   now: Date,
 ): Host {
@@ -96,6 +109,10 @@ export function correctHost(
     metadata: change.metadata ?? host.metadata,
     mayEnroll: change.mayEnroll ?? host.mayEnroll ?? true,
   };
+  if (change.proof === null) delete corrected.proof;
+  else if (change.proof) corrected.proof = change.proof;
+  if (change.ekHash !== undefined) forgetTpm(corrected, now);
+  if (change.ekHash) corrected.ekHash = change.ekHash.toLowerCase();
   if (corrected.isRegistered && !corrected.uuid && !corrected.serial && !corrected.mac) {
     throw new KindlingError('KND_NODE_INVALID', `${host.name} would be left without uuid, serial and mac`);
   }
@@ -103,6 +120,13 @@ export function correctHost(
     corrected.registrationStatus = status('Host is Registered', 'IDLE', now);
   }
   return corrected;
+}
+
+/** The node is known by another TPM from now on, or by none: what was said about the old one is settled. */
+function forgetTpm(host: Host, now: Date): void {
+  delete host.ekHash;
+  delete host.proven;
+  if (host.onboardingStatus.indicator === 'ERROR') host.onboardingStatus = status('', 'UNSPECIFIED', now);
 }
 
 /** The operator's «Onboard»: the node gets its credentials at its next knock. */
@@ -134,6 +158,7 @@ export function reopenOnboarding({ nodeKey: _, ...host }: Host, now: Date): Host
     ...host,
     desiredState: 'ONBOARDED',
     currentState: 'REGISTERED',
+    onboardingStatus: status('', 'UNSPECIFIED', now),
     hostStatus: status('Waiting for the node to network-boot', 'IN_PROGRESS', now),
   };
 }

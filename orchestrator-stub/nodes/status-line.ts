@@ -8,7 +8,9 @@ export function statusLine(host: Host, instance: Instance | undefined): string {
   if (host.currentState === 'UNTRUSTED') return 'Deauthorized';
   if (host.registrationStatus.indicator === 'ERROR') return host.registrationStatus.text;
   if (host.currentState !== 'ONBOARDED') {
+    if (host.onboardingStatus.indicator === 'ERROR') return host.onboardingStatus.text;
     if (host.hostStatus.text) return host.hostStatus.text;
+    if (host.onboardingStatus.indicator === 'IN_PROGRESS') return host.onboardingStatus.text;
     if (host.currentState === 'REGISTERED') {
       return host.desiredState === 'ONBOARDED' ? 'Onboarding' : 'Registered, waiting for «onboard»';
     }

@@ -63,6 +63,7 @@ export const RIGHTS = {
       'POST /api/v1/nodes',
       'PATCH /api/v1/nodes/{id}',
       'POST /api/v1/nodes/{id}/onboard',
+      'POST /api/v1/nodes/{id}/approve',
       'POST /api/v1/nodes/{id}/provision',
       'POST /api/v1/workflows/{id}/pause',
       'POST /api/v1/workflows/{id}/resume',

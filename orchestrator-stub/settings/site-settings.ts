@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PROOF_REQUIREMENTS, PROOF_TRUSTS } from '../proof/decide-proof.ts';
 import { DocumentTable } from '../store/document-table.ts';
 import type { Store } from '../store/store.ts';
 import { EnrollmentRuleSchema, withPatterns } from './enrollment-rules.ts';
@@ -20,6 +21,18 @@ export const SiteSettingsSchema = z
       .default(false)
       .describe(
         'A node that was let in comes in again only with the key of that boot, until it is re-provisioned. Off: also with another, once the first is silent',
+      ),
+    proof: z
+      .enum(PROOF_REQUIREMENTS)
+      .default('off')
+      .describe(
+        'Whether machines prove themselves by their TPM: off, when-possible (who has none is let in unproven), required. A profile or a node may say otherwise',
+      ),
+    proofTrust: z
+      .enum(PROOF_TRUSTS)
+      .default('first-use')
+      .describe(
+        'Which TPM a node that has no ekHash yet may come with: any (first-use), one whose code somebody types («kindling node approve»), one with a certificate of a CA in the folder ek-ca (vendor-ca), none (listed)',
       ),
     maxUnknownMachines: z
       .number()

@@ -209,6 +209,13 @@ export const STEPS: readonly Step[] = [
   `,
     },
   ],
+  // Whether a TPM that proves itself is already that of another node.
+  [
+    `
+  ALTER TABLE hosts ADD COLUMN ek_hash TEXT GENERATED ALWAYS AS (json_extract(document, '$.ekHash')) VIRTUAL;
+  CREATE INDEX hosts_ek_hash ON hosts (ek_hash) WHERE ek_hash IS NOT NULL;
+  `,
+  ],
 ];
 
 /** Where to go on from. Refuses a database that a newer version wrote. */

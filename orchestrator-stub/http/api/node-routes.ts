@@ -5,6 +5,7 @@ import { DiscoverySchema } from '../../nodes/discovery.ts';
 import type { Host } from '../../nodes/host.ts';
 import type { HostTable } from '../../nodes/host-table.ts';
 import type { Nodes } from '../../nodes/nodes.ts';
+import type { ProofGate } from '../../nodes/proof-gate.ts';
 import type { Provisioning } from '../../provisioning/provisioning.ts';
 import type { Revocation } from '../../provisioning/revocation.ts';
 import type { LogTable } from '../../store/log-table.ts';
@@ -20,6 +21,7 @@ import { nodeView } from './node-view.ts';
 
 export interface NodeRouteParts {
   nodes: Nodes;
+  gate: ProofGate;
   hosts: HostTable;
   logs: LogTable;
   provisioning: Provisioning;
@@ -35,6 +37,7 @@ const tag = 'nodes';
 
 export function nodeRoutes({
   nodes,
+  gate,
   hosts,
   logs,
   provisioning,
@@ -146,6 +149,18 @@ export function nodeRoutes({
       summary: 'Let a registered node in: it gets its credentials at its next knock',
       answer: NodeSchema,
       handle: async ({ path }) => view(await nodes.onboard(path['id'] ?? '')),
+    }),
+    apiRoute({
+      method: 'POST',
+      path: '/api/v1/nodes/{id}/approve',
+      access: 'person',
+      tag,
+      operationId: 'approveNode',
+      summary: 'The machine whose console shows this code is the node: its TPM is remembered',
+      body: z.strictObject({ code: z.string().min(1).max(20) }),
+      answer: NodeSchema,
+      handle: async ({ path, body }) =>
+        view(await nodes.change(path['id'] ?? '', (host) => gate.approve(host, body.code))),
     }),
     apiRoute({
       method: 'POST',

@@ -1,11 +1,22 @@
 import { z } from 'zod';
 import { mac, uuid } from '../../nodes/discovery.ts';
+import { EK_HASH_PATTERN } from '../../nodes/registration.ts';
 import { isSerial, SERIAL_RULE } from '../../nodes/serial.ts';
+import { PROOF_REQUIREMENTS } from '../../proof/decide-proof.ts';
 
 const serial = z.string().refine((text) => isSerial(text), { error: `must be ${SERIAL_RULE}` });
 const name = z.string().min(1).max(120);
 const metadata = z.record(z.string().min(1).max(200), z.string().max(1000));
 const mayEnroll = z.boolean().describe('False: never gets a workflow by an enrollment rule');
+const proof = z
+  .enum(PROOF_REQUIREMENTS)
+  .describe('Whether it proves itself by its TPM; absent: as its profile or the site says');
+const ekHash = z
+  .string()
+  .regex(EK_HASH_PATTERN, '64 hexadecimal digits')
+  .describe(
+    'SHA-256 of the SubjectPublicKeyInfo of the endorsement key: no other TPM is let in as this node',
+  );
 
 export const RegistrationSchema = z
   .strictObject({
@@ -21,6 +32,8 @@ export const RegistrationSchema = z
     site: name.optional(),
     metadata: metadata.optional(),
     mayEnroll: mayEnroll.optional(),
+    proof: proof.optional(),
+    ekHash: ekHash.optional(),
   })
   .refine((value) => value.uuid || value.serial || value.mac, { error: 'needs a uuid, a serial or a mac' })
   .meta({ id: 'Registration' });
@@ -35,6 +48,11 @@ export const CorrectionSchema = z
     site: name.optional(),
     metadata: metadata.optional(),
     mayEnroll: mayEnroll.optional(),
+    proof: proof.nullable().optional(),
+    ekHash: ekHash
+      .nullable()
+      .optional()
+      .describe('null: forget the TPM; the next one is judged as a new one is'),
   })
   .meta({ id: 'Correction' });
 
@@ -77,6 +95,12 @@ export const NodeSchema = z
     profile: z.string().nullable(),
     site: z.string().nullable(),
     metadata: z.record(z.string(), z.string()),
+    proof: proof.nullable(),
+    ekHash: z.string().nullable().describe('The TPM that the node is known by'),
+    proven: z
+      .object({ at: z.string(), certifiedBy: z.string().nullable() })
+      .nullable()
+      .describe('When it proved itself last, and the CA of its TPM; null: it was let in without, or not yet'),
     generation: z.number(),
     provisionedGeneration: z.number(),
     firstBootAt: z.string().nullable(),
