@@ -39,6 +39,11 @@ export const COMMANDS: [name: string, summary: string, load: () => Promise<Defin
     'check what the erasure of a disk left in writing',
     async () => (await import('./certificate.ts')).defineCertificate,
   ],
+  [
+    'state',
+    'move a site’s state between SQLite and PostgreSQL',
+    async () => (await import('./state.ts')).defineState,
+  ],
   ['pxe', 'serve DHCP, proxy DHCP and TFTP on one network', async () => (await import('./pxe.ts')).definePxe],
   [
     'mirror',

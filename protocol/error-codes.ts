@@ -976,6 +976,19 @@ export const ERROR_CODES = {
     meaning: 'A Hardware object of Tinkerbell has a value of the wrong type.',
     hint: 'The message names the field.',
   },
+  KND_IMPORT_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A file is not a whole export of a site’s state, or of another version. Nothing was changed.',
+    hint: 'Make it again with «kindling state export».',
+  },
+  KND_IMPORT_NOT_EMPTY: {
+    exit: 4,
+    retryable: false,
+    meaning:
+      'State is imported into an empty database only, and this one has something. Nothing was changed.',
+    hint: 'Import into a fresh database, schema or state folder, before an orchestrator has started with it.',
+  },
   KND_NODE_CONFLICT: {
     exit: 1,
     retryable: false,
