@@ -5,6 +5,7 @@ import { reconnectBackOff, retryUntilItWorks } from '../net/retry.ts';
 import type { HandOver } from '../protocol/action-events.ts';
 import { KindlingError } from '../protocol/error.ts';
 import type { Inventory } from '../protocol/inventory.ts';
+import { encodeProgress } from '../protocol/progress-text.ts';
 import { leaveMicroOs } from '../system/leave-micro-os.ts';
 import { run } from '../system/run.ts';
 import { pause } from '../system/wait.ts';
@@ -32,7 +33,6 @@ import { WorkflowChannel } from './workflow/channel.ts';
 import { decideWorkflowEndpoint } from './workflow/decide-endpoint.ts';
 import { createExecutor, type Executor } from './workflow/executor.ts';
 import { Journal } from './workflow/journal.ts';
-import { progressText } from './workflow/progress-reporter.ts';
 import { startInstalledSystem } from './workflow/start-installed-system.ts';
 import { workUntilHandOver } from './workflow/work-loop.ts';
 
@@ -259,7 +259,7 @@ async function work(agent: Agent, credentials: Credentials | undefined): Promise
       whenDone: config.handOver === 'reboot' ? { kind: 'reboot' } : undefined,
       onIdle: () => reporting.waiting({ name: 'a workflow' }),
       onWaiting: reporting.waiting,
-      onProgress: ({ name }, progress) => reporting.doing(`${name}: ${progressText(progress)}`),
+      onProgress: ({ name }, progress) => reporting.doing(`${name}: ${encodeProgress(progress)}`),
       signal: options.signal,
       backOff: reconnectBackOff(options.pace),
     });

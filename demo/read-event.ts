@@ -30,6 +30,7 @@ export function readStubEvent(event: StubEvent): News[] {
     case 'workflow':
       return readWorkflow(event);
     case 'log':
+    case 'floor':
       return [];
   }
 }

@@ -21,6 +21,9 @@ import { Credentials } from './credentials/credentials.ts';
 import { SignIns } from './credentials/sign-ins.ts';
 import { openTokenSigner } from './credentials/token-signer.ts';
 import { EventBus, type NetbootEvent } from './events/bus.ts';
+import { Floor } from './floor/floor.ts';
+import { FloorTable } from './floor/floor-table.ts';
+import { StageTimes } from './floor/stage-times.ts';
 import { createGrpcServer } from './grpc/server.ts';
 import { createFileServer, createSiteHttpServer, type SiteServerParts } from './http/site-server.ts';
 import { CertificateRefusals } from './nodes/certificate-refusals.ts';
@@ -177,6 +180,19 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   });
   workflows.subscribe((workflow) => postMortem.follow(workflow));
   workflows.subscribe((workflow) => projection.follow(workflow));
+  // Last of those who follow: its rows show what the others have made of the change.
+  const floor = await Floor.open({
+    store,
+    table: new FloorTable(store),
+    times: new StageTimes(store),
+    hosts,
+    nodes,
+    workflows,
+    bus,
+    settings: () => settings.get(),
+    now,
+    onFailure,
+  });
   const provisioning = new Provisioning({
     store,
     hosts,
@@ -267,6 +283,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
       if (refusals.note(address, reason))
         log.warn({ address, reason }, 'a machine reached this server and refuses its certificate');
     },
+    floor,
     nodes,
     gate,
     hosts,
@@ -310,6 +327,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
 
   // 4 listeners
   workflows.start();
+  floor.start();
   await provisioning.catchUp();
   const listeners = await openListeners(options, certificates, { http, files, grpc: grpc.accept });
   ownUrl = listeners.ownUrl;
@@ -343,6 +361,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
       unwatchFile(certificateFile);
       await syslog?.[Symbol.asyncDispose]();
       workflows.stop();
+      floor.stop();
       await grpc.close();
       await Promise.all(listeners.all.map((listener) => listener.close()));
       await store.close();

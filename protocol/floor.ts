@@ -138,7 +138,6 @@ export const NODE_STATUSES = {
 
 export type NodeStatus = keyof typeof NODE_STATUSES;
 
-/** @public */
 export function groupOf(status: NodeStatus): FloorGroup {
   return NODE_STATUSES[status].group;
 }
@@ -196,12 +195,11 @@ export interface FloorNode {
 /** A node in a running stage that says nothing for this long is shown as silent. Agents with something to say say it every ten. */
 export const SILENT_AFTER_SECONDS = 30;
 
-/** The order of GET /api/v1/nodes: `floor` is needs a hand first, then running, waiting, done, strangers. @public */
+/** The order of GET /api/v1/nodes: `floor` is needs a hand first, then running, waiting, done, strangers. */
 export const FLOOR_SORTS = ['floor', 'name', 'place', 'since', 'heard', 'created'] as const;
-/** @public */
 export type FloorSort = (typeof FLOOR_SORTS)[number];
 
-/** The answer of GET /api/v1/nodes. @public */
+/** The answer of GET /api/v1/nodes. */
 export interface FloorPage {
   nodes: FloorNode[];
   /** How many fit the filters, on all pages. */
@@ -220,7 +218,7 @@ export interface StageTime {
   runs: number;
 }
 
-/** The answer of GET /api/v1/floor: the first line of the page. @public */
+/** The answer of GET /api/v1/floor: the first line of the page. */
 export interface FloorSummary {
   counts: Record<FloorGroup, number>;
   /** Statuses that no node has are left out. */
@@ -236,7 +234,7 @@ export interface FloorSummary {
   eventId: number;
 }
 
-/** An event `floor` of GET /api/v1/events?types=floor: a row as it is now. @public */
+/** An event `floor` of GET /api/v1/events?types=floor: a row as it is now. */
 export interface FloorChange {
   type: 'floor';
   nodeId: string;

@@ -1,4 +1,5 @@
 import type { ProgressEvent } from '../../protocol/action-events.ts';
+import { encodeProgress } from '../../protocol/progress-text.ts';
 
 const AT_MOST_EVERY_MS = 5_000;
 /** Twice within the time after which an operator is told that a node is silent. */
@@ -25,7 +26,7 @@ export class ProgressReporter {
   }
 
   show(event: ProgressEvent): void {
-    const text = progressText(event);
+    const text = encodeProgress(event);
     const isDue = performance.now() - this.#lastSentAt >= AT_MOST_EVERY_MS;
     if (isDue && text !== this.#lastText) this.#sendNow(text);
   }
@@ -45,12 +46,4 @@ export class ProgressReporter {
         this.#inFlight = undefined;
       });
   }
-}
-
-/** `writing image 42 % · 180 s left · rate 210 MB/s` */
-export function progressText({ stage, percent, etaSeconds, figures }: ProgressEvent): string {
-  const share = percent === undefined ? '' : ` ${Math.floor(percent)} %`;
-  const left = etaSeconds === undefined ? [] : [`${Math.ceil(etaSeconds)} s left`];
-  const facts = Object.entries(figures ?? {}).map(([name, value]) => `${name} ${value}`);
-  return [`${stage}${share}`, ...left, ...facts].join(' · ').slice(0, 500);
 }

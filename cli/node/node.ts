@@ -7,7 +7,8 @@ import { KindlingError } from '../../protocol/error.ts';
 import { type ConnectionOptions, ServerConnection, withConnection } from '../server-connection.ts';
 import { formatTable } from '../table.ts';
 import { importNodes } from './import.ts';
-import { formatLogLine, formatNode, NODE_COLUMNS } from './print.ts';
+import { isFiltered, type ListOptions, listNodes, NODE_COLUMNS, withNodeFilters } from './list.ts';
+import { formatLogLine, formatNode } from './print.ts';
 import { watchNodes } from './watch.ts';
 
 interface RegisterOptions extends ConnectionOptions {
@@ -24,7 +25,13 @@ interface RegisterOptions extends ConnectionOptions {
 
 /** `kindling node …`: everything about machines. `<node>` is an id, name, UUID, serial or MAC. */
 export function defineNode(command: Command): void {
-  withConnection(command.command('list').description('every node with its state')).action(list);
+  withNodeFilters(withConnection(command.command('list').description('nodes with their status')))
+    .option(
+      '--sort <order>',
+      'floor (trouble first), name, place, since, heard or created; -name turns it around',
+      'created',
+    )
+    .action(list);
   withConnection(command.command('show <node>').description('one node in full')).action(show);
   withConnection(command.command('watch [node]').description('what happens, as it happens'))
     .option('--until <state>', 'end with success when the node’s status is this, for example Running')
@@ -120,13 +127,13 @@ export function defineNode(command: Command): void {
     .action(importNodes);
 }
 
-async function list(options: ConnectionOptions): Promise<void> {
+async function list(options: ListOptions): Promise<void> {
   const connection = new ServerConnection(options);
-  const { nodes } = await connection.call<{ nodes: NodeView[] }>('GET', '/api/v1/nodes');
+  const nodes = await listNodes(connection, options);
   if (options.output === 'json') console.log(JSON.stringify(nodes, null, 2));
-  else if (nodes.length === 0)
-    console.log('no nodes yet; register one with «kindling node register», or boot one');
-  else console.log(formatTable(nodes, NODE_COLUMNS));
+  else if (nodes.length > 0) console.log(formatTable(nodes, NODE_COLUMNS));
+  else if (isFiltered(options)) console.log('no node fits');
+  else console.log('no nodes yet; register one with «kindling node register», or boot one');
   if (options.output === 'table') await tellRefusals(connection);
 }
 

@@ -2,17 +2,8 @@ import type { z } from 'zod';
 import type { LogLineSchema, NodeView } from '../../orchestrator-stub/http/api/node-schemas.ts';
 import type { Inventory } from '../../protocol/inventory.ts';
 import { formatBytes } from '../../system/format-bytes.ts';
-import { type Column, formatFields, formatTable, printable } from '../table.ts';
+import { formatFields, formatTable, printable } from '../table.ts';
 import { silenceOf } from './silence.ts';
-
-export const NODE_COLUMNS: Column<NodeView>[] = [
-  ['ID', ({ id }) => id],
-  ['NAME', ({ name }) => name],
-  ['SERIAL', ({ serial }) => serial],
-  ['MAC', ({ mac }) => mac],
-  ['PROFILE', ({ profile }) => profile],
-  ['STATUS', (node) => [node.status, runningLine(node)].filter(Boolean).join(' · ')],
-];
 
 /** How far the action of a node is (percent, rate, time left, as the node says), and whether it has gone silent. */
 export function runningLine({ workflow }: NodeView, now = Date.now()): string | undefined {

@@ -79,5 +79,7 @@ function describe(event: StubEvent & { at: string }): string {
       return `${start} ${event.lines.length} log lines`;
     case 'netboot':
       return `${event.at} ${event.client} ${event.step}: ${event.what}`;
+    case 'floor':
+      return `${start} ${event.node?.statusText ?? 'Deleted'}`;
   }
 }

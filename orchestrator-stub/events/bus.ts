@@ -1,3 +1,4 @@
+import type { FloorChange } from '../../protocol/floor.ts';
 import type { HostId } from '../../protocol/ids.ts';
 
 /** What the stub tells whoever watches: the CLI, the web page, tests. */
@@ -17,6 +18,7 @@ export type StubEvent =
       finished: { action: string; seconds: number; message: string } | null;
     }
   | { type: 'log'; nodeId: HostId; lines: unknown[] }
+  | FloorChange
   | NetbootEvent;
 
 /** A machine that boots over the network was given something. It says no more of itself yet than where it is. */
@@ -51,12 +53,13 @@ export interface NumberedEvent {
 
 type Listener = (event: NumberedEvent) => void;
 
-const KEPT_EVENTS = 1000;
+/** Some seconds of a thousand nodes at work, some hours of fifty. */
+const KEPT_EVENTS = 5000;
 /** What is kept may come from anybody: many large events must not fill the memory. */
 const KEPT_CHARACTERS = 8 * 1024 * 1024;
 
 /**
- * Numbers events, keeps the last thousand so that a watcher that reconnects misses nothing, and passes them on. Nobody hears of
+ * Numbers events, keeps the last ones so that a watcher that reconnects misses nothing, and passes them on. Nobody hears of
  * a change before it is committed: an event of an open transaction waits for its COMMIT and goes with its ROLLBACK.
  */
 export class EventBus {
@@ -74,6 +77,12 @@ export class EventBus {
   /** The id of the last event, or the one before the first: where a watcher starts that has seen nothing yet. */
   get lastId(): number {
     return this.#nextId - 1;
+  }
+
+  /** Whether there was something after this id that is no longer kept: who was away for so long looks at everything again. */
+  hasForgotten(lastId: number): boolean {
+    const firstKept = this.#kept[0]?.numbered.id ?? this.#nextId;
+    return lastId < firstKept - 1 || lastId > this.lastId;
   }
 
   publish(event: StubEvent): void {

@@ -11,6 +11,8 @@ export interface Status {
   text: string;
   indicator: Indicator;
   at: string;
+  /** Of what failed, where it has a code. */
+  error?: { code: string; hint: string };
 }
 
 /** The orchestrator's record of one machine. */
@@ -62,6 +64,11 @@ export interface Host {
 
 export function status(text: string, indicator: Indicator, now: Date): Status {
   return { text, indicator, at: now.toISOString() };
+}
+
+/** When any of its statuses changed last. */
+export function lastStatusAt({ registrationStatus, onboardingStatus, hostStatus }: Host): string {
+  return [registrationStatus.at, onboardingStatus.at, hostStatus.at].reduce((a, b) => (a > b ? a : b));
 }
 
 /**

@@ -117,13 +117,16 @@ export function awaitsFirstBoot(instance: Instance): boolean {
   return instance.currentState === 'RUNNING' && instance.firstBootAt === null;
 }
 
+/** How the status begins of a system that did not report. */
+export const FIRST_BOOT_FAILED = 'First Boot Failed: ';
+
 /** The node is in the Micro-OS again, and its installed system never reported. The disk stays as it is. */
 export function markFallback(instance: Instance, secondsAway: number, now: Date): Instance {
   return {
     ...instance,
     secondsAway,
     fallbacks: (instance.fallbacks ?? 0) + 1,
-    provisioningStatus: status('First Boot Failed: looking for the reason', 'ERROR', now),
+    provisioningStatus: status(`${FIRST_BOOT_FAILED}looking for the reason`, 'ERROR', now),
   };
 }
 
@@ -134,7 +137,7 @@ export function markFirstBootFailed(instance: Instance, reason: string, now: Dat
     secondsAway === undefined ? '' : `; it was back in the Micro-OS ${secondsAway} s after the restart`;
   return {
     ...instance,
-    provisioningStatus: status(`First Boot Failed: ${reason}${back} (KND_FIRST_BOOT_FAILED)`, 'ERROR', now),
+    provisioningStatus: status(`${FIRST_BOOT_FAILED}${reason}${back} (KND_FIRST_BOOT_FAILED)`, 'ERROR', now),
   };
 }
 

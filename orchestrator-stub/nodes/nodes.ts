@@ -2,7 +2,7 @@ import { normalizeMac } from '../../formats/mac-address.ts';
 import { addressNeighborhood } from '../../net/address-group.ts';
 import { RateLimit } from '../../net/rate-limit.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import { toHostId } from '../../protocol/ids.ts';
+import { type HostId, toHostId } from '../../protocol/ids.ts';
 import type { EventBus, NodeChange } from '../events/bus.ts';
 import { resourceId } from '../store/identifiers.ts';
 import type { Store } from '../store/store.ts';
@@ -35,9 +35,15 @@ const STRANGER_BYTES = 64 * 1024;
 export class Nodes {
   readonly #options: NodesOptions;
   readonly #newcomers = new RateLimit(NEWCOMERS);
+  readonly #listeners: ((hostId: HostId) => Promise<void>)[] = [];
 
   constructor(options: NodesOptions) {
     this.#options = options;
+  }
+
+  /** Calls `listener` with every change, inside its transaction: what it writes is there with the change or not at all. */
+  subscribe(listener: (hostId: HostId) => Promise<void>): void {
+    this.#listeners.push(listener);
   }
 
   list(): Promise<Host[]> {
@@ -178,6 +184,7 @@ export class Nodes {
   /** The watchers hear of it after COMMIT (events/bus.ts). */
   async tell(host: Host, change: NodeChange): Promise<void> {
     const instance = await this.#options.hosts.instance(host.id);
+    for (const listener of this.#listeners) await listener(host.id);
     this.#options.bus.publish({ type: 'node', nodeId: host.id, change, status: statusLine(host, instance) });
   }
 

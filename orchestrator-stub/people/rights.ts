@@ -32,6 +32,7 @@ export const RIGHTS = {
     meaning: 'See nodes, their logs, workflows and events',
     roles: EVERYBODY,
     routes: [
+      'GET /api/v1/floor',
       'GET /api/v1/nodes',
       'GET /api/v1/nodes/{id}',
       'GET /api/v1/nodes/{id}/logs',

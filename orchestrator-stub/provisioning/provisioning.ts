@@ -305,10 +305,13 @@ export class Provisioning {
       const host = await hosts.byId(hostId);
       const instance = await hosts.instance(hostId);
       if (!host || !instance) return;
-      const { message } = toErrorReport(thrown);
+      const { code, hint, message } = toErrorReport(thrown);
       await hosts.saveInstance({
         ...instance,
-        provisioningStatus: status(`Provisioning Failed: ${message}`, 'ERROR', now()),
+        provisioningStatus: {
+          ...status(`Provisioning Failed: ${message}`, 'ERROR', now()),
+          error: { code, hint },
+        },
       });
       await nodes.tell(host, 'changed');
     });

@@ -21,6 +21,11 @@ const DETAILS: Record<string, string> = {
   reboot: 'Rebooting',
 };
 
+/** What an action does, for a person. */
+export function actionDetail(name: string): string {
+  return DETAILS[name] ?? name;
+}
+
 /** The provisioning status with EMF's words; unlike there, the reason of a failure is part of it. */
 export function provisioningStatus(
   definition: WorkflowDefinition,
@@ -29,7 +34,7 @@ export function provisioningStatus(
   const total = definition.actions.length;
   const index = Math.min(currentIndex(progress), total - 1);
   const name = definition.actions[index]?.name ?? '';
-  const detail = DETAILS[name] ?? name;
+  const detail = actionDetail(name);
   const at = `${index + 1}/${total}: ${detail}`;
   const reason = progress.message ? `: ${progress.message}` : '';
   switch (progress.state) {

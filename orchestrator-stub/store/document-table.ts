@@ -1,8 +1,8 @@
 import type { Store } from './store.ts';
 
-type TableName = 'profiles' | 'templates' | 'settings';
+type TableName = 'profiles' | 'templates' | 'settings' | 'stage_times';
 
-/** Named documents: profiles, templates, the site's settings. */
+/** Named documents: profiles, templates, the site's settings, the times of each profile's stages. */
 export class DocumentTable<T> {
   readonly #store: Store;
   readonly #table: TableName;

@@ -216,6 +216,33 @@ export const STEPS: readonly Step[] = [
   CREATE INDEX hosts_ek_hash ON hosts (ek_hash) WHERE ek_hash IS NOT NULL;
   `,
   ],
+  // The floor: one row per node with what lists filter and sort by, written with every change of the node; how long stages take.
+  [
+    `
+  CREATE TABLE floor (
+    id TEXT PRIMARY KEY REFERENCES hosts (id) ON DELETE CASCADE,
+    status TEXT NOT NULL,
+    node_group TEXT NOT NULL,
+    profile TEXT,
+    site TEXT,
+    stage TEXT,
+    reason_code TEXT,
+    since TEXT NOT NULL,
+    changes_at INTEGER,
+    floor_key TEXT NOT NULL,
+    name_key TEXT NOT NULL,
+    place_key TEXT NOT NULL,
+    heard_key TEXT NOT NULL,
+    created_key TEXT NOT NULL,
+    words TEXT NOT NULL,
+    document TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX floor_order ON floor (floor_key, id);
+  CREATE INDEX floor_groups ON floor (node_group, status);
+  CREATE INDEX floor_changes ON floor (changes_at) WHERE changes_at IS NOT NULL;
+  CREATE TABLE stage_times (name TEXT PRIMARY KEY, document TEXT NOT NULL) STRICT;
+  `,
+  ],
 ];
 
 /** Where to go on from. Refuses a database that a newer version wrote. */

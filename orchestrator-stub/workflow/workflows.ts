@@ -105,8 +105,18 @@ export class Workflows {
   }
 
   async latestOf(hostId: HostId): Promise<StoredWorkflow | undefined> {
-    for (const workflow of this.#active.values()) if (workflow.definition.hostId === hostId) return workflow;
-    return this.#options.table.latestOf(hostId);
+    const { store, table } = this.#options;
+    // A transaction sees its own changes, which memory holds only later.
+    const changed =
+      (store.current && this.#uncommitted.get(store.current)) ?? new Map<string, StoredWorkflow>();
+    for (const workflow of [...changed.values()].reverse()) {
+      if (workflow.definition.hostId === hostId && !isTerminal(workflow.progress.state)) return workflow;
+    }
+    for (const workflow of this.#active.values()) {
+      const { id, hostId: ofHost } = workflow.definition;
+      if (ofHost === hostId && !changed.has(id)) return workflow;
+    }
+    return table.latestOf(hostId);
   }
 
   /** Workflows that are not over and have work for this worker, oldest first. */

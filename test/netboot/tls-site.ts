@@ -44,8 +44,10 @@ export async function startTlsSite(bridge: Bridge, ...flags: string[]): Promise<
     stack: join(state, 'tink-stack'),
     kindling,
     nodeStates: async () => {
-      const nodes = JSON.parse(await kindling('node', 'list', '--output', 'json')) as { status: string }[];
-      return nodes.map(({ status }) => status);
+      const nodes = JSON.parse(await kindling('node', 'list', '--output', 'json')) as {
+        statusText: string;
+      }[];
+      return nodes.map(({ statusText }) => statusText);
     },
     start,
     stop: async () => {

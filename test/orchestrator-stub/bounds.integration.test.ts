@@ -29,7 +29,7 @@ const discover = (index: number) =>
   running.api('POST', '/api/v1/discovery', { json: machine(index), token: null });
 const names = async () =>
   (await running.api('GET', '/api/v1/nodes')).body.nodes
-    .map((node: { mac: string }) => node.mac.slice(-2))
+    .map(({ macs: [mac = ''] }: { macs: string[] }) => mac.slice(-2))
     .sort();
 const site = (json: unknown) => running.api('PATCH', '/api/v1/site', { json });
 

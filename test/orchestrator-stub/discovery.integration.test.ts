@@ -58,7 +58,7 @@ test('a machine that shows itself is listed but not let in, and keeps its id onc
 
   const listed = await call('/api/v1/nodes');
   expect(listed.body.nodes).toMatchObject([
-    { id: nodeId, uuid: UUID, isRegistered: false, status: 'Discovered, not registered' },
+    { id: nodeId, uuid: UUID, group: 'strangers', statusText: 'Discovered, not registered' },
   ]);
 
   const registered = await call('/api/v1/nodes', {

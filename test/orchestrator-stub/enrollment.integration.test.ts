@@ -63,7 +63,7 @@ describe('GetAction with auto enrollment (docs/background/tinkerbell.md#getactio
     expect(action).toMatchObject({ workflowId: 'enrollment-52-54-00-00-00-01', agentId: MAC, name: 'only' });
     const { nodes } = (await running.api('GET', '/api/v1/nodes')).body;
     expect(nodes).toMatchObject([
-      { name: MAC, mac: MAC, isRegistered: false, status: 'Discovered, not registered' },
+      { name: MAC, macs: [MAC], status: 'provisioning', statusText: 'Discovered, not registered' },
     ]);
     await callUnary(client, WorkflowService.method.reportActionStatus, {
       workflowId: action.workflowId ?? '',

@@ -67,9 +67,9 @@ export async function expectToFallBack(target: { zst: string; sha256: string }):
   const status = await waitFor(
     async () => {
       const [host] = JSON.parse(await site.kindling('node', 'list', '--output', 'json')) as {
-        status: string;
+        statusText: string;
       }[];
-      return host?.status.includes('KND_FIRST_BOOT_FAILED') ? host.status : undefined;
+      return host?.statusText.includes('KND_FIRST_BOOT_FAILED') ? host.statusText : undefined;
     },
     { name: 'the reason at the orchestrator', timeoutMs: 60_000, intervalMs: 1000 },
   );

@@ -10,13 +10,7 @@ import type { Provisioning } from '../../provisioning/provisioning.ts';
 import type { Revocation } from '../../provisioning/revocation.ts';
 import type { LogTable } from '../../store/log-table.ts';
 import type { Workflows } from '../../workflow/workflows.ts';
-import {
-  CorrectionSchema,
-  LogLineSchema,
-  NodeSchema,
-  type NodeView,
-  RegistrationSchema,
-} from './node-schemas.ts';
+import { CorrectionSchema, LogLineSchema, NodeSchema, RegistrationSchema } from './node-schemas.ts';
 import { nodeView } from './node-view.ts';
 
 export interface NodeRouteParts {
@@ -76,21 +70,6 @@ export function nodeRoutes({
         refusals: z.array(z.object({ address: z.string(), reason: z.string(), lastAt: z.string() })),
       }),
       handle: () => ({ refusals: refusals.list() }),
-    }),
-    apiRoute({
-      method: 'GET',
-      path: '/api/v1/nodes',
-      access: 'person',
-      tag,
-      operationId: 'listNodes',
-      summary: 'Every node, the discovered ones included',
-      answer: z.object({ nodes: z.array(NodeSchema) }),
-      handle: async () => {
-        const views: NodeView[] = [];
-        // One after the other: a long list does not stand in the queue of the store as a whole.
-        for (const host of await nodes.list()) views.push(await view(host));
-        return { nodes: views };
-      },
     }),
     apiRoute({
       method: 'POST',

@@ -72,6 +72,10 @@ const StatusSchema = z
     text: z.string(),
     indicator: z.enum(['UNSPECIFIED', 'ERROR', 'IN_PROGRESS', 'IDLE']),
     at: z.string(),
+    error: z
+      .object({ code: z.string(), hint: z.string() })
+      .optional()
+      .describe('Of what failed, where it has a code'),
   })
   .meta({ id: 'Status' });
 

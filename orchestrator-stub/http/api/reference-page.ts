@@ -34,8 +34,8 @@ schemas that validate; this page is made from the same (\`node setup/reference-p
 
 const OTHER_ADDRESSES = [
   [
-    '`GET /api/v1/events[?node=ID]`',
-    'server-sent events `node`, `workflow`, `log`; `Last-Event-ID` resumes (nodes:read)',
+    '`GET /api/v1/events[?node=ID][&types=node,workflow,log,netboot,floor][&after=EVENT]`',
+    'server-sent events; `floor` (only when asked for) has a whole row, its group before (`was`), or null for a node that is gone. `Last-Event-ID` resumes; `missed` says that too much has happened since (nodes:read)',
   ],
   [
     '`POST /realms/master/protocol/openid-connect/token`',

@@ -1,5 +1,6 @@
 import type { ApiRoute } from '../../../net/server/route.ts';
 import { type AuditRouteParts, auditRoutes } from './audit-routes.ts';
+import { type FloorRouteParts, floorRoutes } from './floor-routes.ts';
 import { type NeighborRouteParts, neighborRoutes } from './neighbor-routes.ts';
 import { type NodeRouteParts, nodeRoutes } from './node-routes.ts';
 import { type PeopleRouteParts, peopleRoutes } from './people-routes.ts';
@@ -7,7 +8,8 @@ import { type RecoveryKeyRouteParts, recoveryKeyRoutes } from './recovery-key-ro
 import { type SiteRouteParts, siteRoutes } from './site-routes.ts';
 import { type WorkflowRouteParts, workflowRoutes } from './workflow-routes.ts';
 
-export type ApiParts = NodeRouteParts &
+export type ApiParts = FloorRouteParts &
+  NodeRouteParts &
   NeighborRouteParts &
   PeopleRouteParts &
   AuditRouteParts &
@@ -18,6 +20,7 @@ export type ApiParts = NodeRouteParts &
 /** Every documented operation of the API. */
 export function apiRoutes(parts: ApiParts): ApiRoute[] {
   return [
+    ...floorRoutes(parts),
     ...nodeRoutes(parts),
     ...recoveryKeyRoutes(parts),
     ...neighborRoutes(parts),

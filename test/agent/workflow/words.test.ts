@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { formatSize, toAgentAttributes } from '../../../agent/workflow/attributes.ts';
 import { formatDuration } from '../../../agent/workflow/duration.ts';
-import { progressText } from '../../../agent/workflow/progress-reporter.ts';
 import { parseEnvironment } from '../../../agent/workflow/work.ts';
 import { encodeFailure } from '../../../protocol/failure-text.ts';
 import type { Inventory } from '../../../protocol/inventory.ts';
@@ -42,12 +41,6 @@ describe('texts for people', () => {
       causes: ['EIO'],
     });
     expect(text).toBe('KND_X: no disk; because: EIO; next: Add one.');
-  });
-
-  it('progress has share, rest and figures', () => {
-    expect(
-      progressText({ type: 'progress', stage: 'erasing sda', percent: 9.99, figures: { rate: '200 MB/s' } }),
-    ).toBe('erasing sda 9 % · rate 200 MB/s');
   });
 });
 
