@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { Approvals } from '../../../orchestrator-stub/proof/approvals.ts';
+import { toHostId } from '../../../protocol/ids.ts';
+
+const NODE = toHostId('host-11111111');
+const OTHER = toHostId('host-22222222');
+
+test('a code is the machine’s own: the one that shows it is approved, and no other, for this node only', () => {
+  const approvals = new Approvals(() => new Date(0));
+  const real = approvals.codeFor(NODE, 'real');
+  approvals.codeFor(NODE, 'stranger');
+  expect(real).toMatch(/^\d{6}$/);
+  expect(approvals.codeFor(NODE, 'real')).toBe(real); // the same while it asks
+  expect(approvals.take(OTHER, real)).toBeUndefined();
+  expect(approvals.take(NODE, `${real.slice(0, 3)} ${real.slice(3)}`)).toBe('real');
+  expect(approvals.take(NODE, real)).toBeUndefined(); // once
+});
+
+test('a machine that no longer asks cannot be approved', () => {
+  let now = 0;
+  const approvals = new Approvals(() => new Date(now));
+  const code = approvals.codeFor(NODE, 'gone');
+  now = 121_000;
+  expect(approvals.take(NODE, code)).toBeUndefined();
+});
