@@ -2,6 +2,7 @@ import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { MachineProver, type ProofMessage } from '../../agent/onboarding/prove-machine.ts';
+import { EVENT } from '../../formats/tpm/event-log.ts';
 import { sized, u16 } from '../../formats/tpm/fields.ts';
 import { ALGORITHM, ATTRIBUTE } from '../../formats/tpm/numbers.ts';
 import { decodePublicArea, encodePublicArea } from '../../formats/tpm/public-area.ts';
@@ -16,6 +17,7 @@ import {
   type ProofWant,
 } from '../../protocol/generated/onboarding_pb.js';
 import { makeNodeKey } from '../../protocol/sealed-secret.ts';
+import { eventLog } from '../formats/tpm/logged.ts';
 import { NODE, RunningStub } from '../orchestrator-stub/running-stub.ts';
 import { Conversation, FACTS, hasNoSecret, machineWith, onboardAgent } from './proof-lab.ts';
 
@@ -43,7 +45,7 @@ afterAll(async () => {
 beforeEach(async () => {
   const { nodes } = (await running.api('GET', '/api/v1/nodes')).body;
   for (const { id } of nodes) await running.api('DELETE', `/api/v1/nodes/${id}`);
-  await running.api('PATCH', '/api/v1/site', { json: { proof: 'required' } });
+  await running.api('PATCH', '/api/v1/site', { json: { proof: 'required', proofTrust: 'first-use' } });
   await running.api('POST', '/api/v1/nodes', {
     json: { name: 'till', uuid: NODE.uuid, serial: NODE.serialnum, autoOnboard: true },
   });
@@ -300,4 +302,46 @@ test('the token of another node opens nothing of a proven one', async () => {
   expect(
     (await running.api('POST', '/api/v1/nodes/till/approve', { token, json: { code: '123456' } })).status,
   ).toBe(403);
+});
+
+test('an event log that was changed is refused, and the event is named to the operator', async () => {
+  const honest = { pcr: 4, type: EVENT.separator, data: Buffer.alloc(4) };
+  const changed = { ...honest, data: Buffer.from('off!'), measured: honest.data };
+  await expect(onboardAgent(running, machineWith(own, eventLog([changed])))).rejects.toMatchObject({
+    message: expect.stringContaining('KND_PROOF_LOG'),
+  });
+  expect((await till()).status).toMatch(/^KND_PROOF_LOG: event 0 of the log \(separator in PCR 4\)/);
+  // Consistent in itself, and yet not what the TPM has measured.
+  await expect(onboardAgent(running, machineWith(own, eventLog([honest])))).rejects.toMatchObject({
+    message: expect.stringContaining('KND_PROOF_LOG'),
+  });
+  expect((await till()).status).toMatch(/does not give PCR 4 .* first event 0 \(separator in PCR 4\)/);
+});
+
+test('with approval the machine waits with a code; who types it lets in that TPM and no other', async () => {
+  await running.api('PATCH', '/api/v1/site', { json: { proofTrust: 'approval' } });
+  const shown = Promise.withResolvers<string>();
+  const waiting = onboardAgent(running, machineWith(own), { onApprovalCode: shown.resolve });
+  const code = await shown.promise;
+  const wrong = code === '000000' ? '000001' : '000000';
+  expect(
+    (await running.api('POST', '/api/v1/nodes/till/approve', { json: { code: wrong } })).body,
+  ).toMatchObject({
+    code: 'KND_PROOF_CODE',
+  });
+  expect((await running.api('POST', '/api/v1/nodes/till/approve', { json: { code } })).status).toBe(200);
+  await expect(waiting).resolves.toMatchObject({ kind: 'onboarded' });
+  await expect(onboardAgent(running, machineWith(foreign))).rejects.toMatchObject({
+    message: expect.stringContaining('KND_PROOF_SECOND_TPM'),
+  });
+});
+
+test('with a list of hashes only the registered TPM comes in', async () => {
+  await running.api('PATCH', '/api/v1/site', { json: { proofTrust: 'listed' } });
+  await expect(onboardAgent(running, machineWith(own))).rejects.toMatchObject({
+    message: expect.stringContaining('KND_PROOF_UNTRUSTED'),
+  });
+  const [, hash] = /\(([0-9a-f]{64})\)/.exec((await till()).status) ?? [];
+  await running.api('PATCH', '/api/v1/nodes/till', { json: { ekHash: hash } });
+  await expect(onboardAgent(running, machineWith(own))).resolves.toMatchObject({ kind: 'onboarded' });
 });
