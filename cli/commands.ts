@@ -25,6 +25,16 @@ export const COMMANDS: [name: string, summary: string, load: () => Promise<Defin
     async () => (await import('./audit.ts')).defineAudit,
   ],
   [
+    'apply',
+    'make the site as files say: objects of ours, of Tinkerbell, or EMF’s CSV',
+    async () => (await import('./site-files/apply.ts')).defineApply,
+  ],
+  [
+    'export',
+    'print the site as objects that «apply» takes',
+    async () => (await import('./site-files/export.ts')).defineExport,
+  ],
+  [
     'build',
     'make the agent executable and the Micro-OS',
     async () => (await import('./build.ts')).defineBuild,

@@ -1112,6 +1112,12 @@ export const ERROR_CODES = {
     meaning: 'A pattern of an enrollment rule cannot be read.',
     hint: 'Patterns are JSON objects whose leaves are lists: {"product":{"vendor":["Dell Inc."]}}.',
   },
+  KND_SITE_FILE_INVALID: {
+    exit: 2,
+    retryable: false,
+    meaning: 'A file for «kindling apply» cannot be used.',
+    hint: 'The message names the file, the object and the field; «kindling export» prints objects as they should be.',
+  },
   KND_STATE_CONFLICT: {
     exit: 3,
     retryable: true,

@@ -283,4 +283,42 @@ describe('the commands, against a server that was started by one', () => {
       err: expect.stringContaining('KND_AUDIT_BROKEN: the audit log breaks at line 1'),
     });
   });
+
+  test('a site is kept in files: applied twice it stays as it is, and it can be exported', async () => {
+    const file = join(folder, 'applied.yaml');
+    await writeFile(
+      file,
+      `apiVersion: tinkerbell.org/v1alpha1
+kind: Hardware
+metadata: {name: applied-1, labels: {from: git}}
+spec: {interfaces: [{dhcp: {mac: "52:54:00:aa:00:01"}}]}
+---
+apiVersion: tinkerbell.org/v1alpha1
+kind: Template
+metadata: {name: applied}
+spec:
+  data: |
+    version: "0.1"
+    name: applied
+    global_timeout: 600
+    tasks: [{name: t, worker: "{{ .device_1 }}", actions: [{name: a, image: example.org/a:1, timeout: 60}]}]
+---
+apiVersion: tinkerbell.org/v1alpha1
+kind: Workflow
+metadata: {name: applied-1}
+spec: {templateRef: applied, hardwareRef: applied-1, disabled: true}
+`,
+    );
+    const actions = (out: { action: string }[]) => out.map(({ action }) => action);
+    expect((await kindling('apply', '-f', file, '--dry-run')).out).toContain(
+      'Node applied-1: would be created',
+    );
+    expect(actions(await asJson('apply', '-f', file))).toEqual(['create', 'create', 'create']);
+    expect(actions(await asJson('apply', '-f', file))).toEqual(['unchanged', 'unchanged', 'unchanged']);
+    const exported = join(folder, 'exported.yaml');
+    await writeFile(exported, (await kindling('export')).out);
+    expect(new Set(actions(await asJson('apply', '-f', exported)))).toEqual(new Set(['unchanged']));
+    await writeFile(file, '');
+    expect((await kindling('apply', '-f', file, '--prune', 'from=git')).out).toBe('Node applied-1: deleted');
+  });
 });

@@ -18,6 +18,11 @@ export function nodeView(
     uuid: host.uuid,
     serial: host.serial ?? host.reportedSerial,
     mac: host.mac ?? host.reportedMac,
+    registeredAs: {
+      uuid: host.uuid,
+      serial: host.serial,
+      mac: host.isMacRegistered === false ? null : host.mac,
+    },
     ip: host.reportedIp,
     projectId: host.projectId,
     desiredState: host.desiredState,
