@@ -17,7 +17,7 @@ const expectations = { poll: { timeout: 15_000 } };
 const env = { NODE_COMPILE_CACHE: join(import.meta.dirname, 'build/compile-cache') };
 
 /** What reads and writes the orchestrator's state in every way it has. The others would say the same a second time. */
-const ON_BOTH_ENGINES = ['http-surface', 'onboarding'];
+const ON_BOTH_ENGINES = ['enrollment', 'first-boot', 'hardware', 'http-surface', 'logs', 'onboarding'];
 
 export default defineConfig({
   test: {
