@@ -35,6 +35,7 @@ export class JsonView implements DemoView {
       nodes: journeys.map(({ id, node, reached }) => ({
         id,
         name: node.name,
+        page: `${url}/nodes/${id}`,
         record: `${url}/api/v1/nodes/${id}`,
         powerOnToReportMs: Math.round(reached.find((stage) => stage.id === 'running')?.atMs ?? 0),
       })),

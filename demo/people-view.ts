@@ -54,7 +54,7 @@ export class PeopleView implements DemoView {
         this.#output.print(`  ${title.padEnd(18)} ${seconds(ms).padStart(8)}`);
       const total = journey.reached.find(({ id }) => id === 'running')?.atMs ?? 0;
       this.#output.print(`  ${'power-on to report'.padEnd(18)} ${seconds(total).padStart(8)}`);
-      this.#output.print(`  its record: ${url}/api/v1/nodes/${journey.id}`);
+      this.#output.print(`  its page: ${url}/nodes/${journey.id}`);
     }
   }
 

@@ -19,6 +19,7 @@ interface Entrance {
 
 const NOTHING = 'nothing';
 const CONNECTIONS = 'connections: 4,096 per address, 16,384 in all; 20 s for the first word';
+const CONSOLE = 'files of the console, the same for everybody, held in memory';
 const KEY = 'a key of 128 bits in the address, one per purpose and generation';
 
 const HTTP: Record<string, Entrance> = {
@@ -44,6 +45,9 @@ const HTTP: Record<string, Entrance> = {
     changes: 'names the caller’s address and a reason below “kindling node list” for two minutes',
     limits: '200 addresses in memory; a reason is 64 capitals, digits and underscores',
   },
+  'GET /': { changes: NOTHING, limits: CONSOLE },
+  'GET /nodes/{id}': { changes: NOTHING, limits: CONSOLE },
+  'GET /console/{file}': { changes: NOTHING, limits: CONSOLE },
   'GET /site-ca.crt': { changes: NOTHING, limits: CONNECTIONS },
   'GET /api/v1/openapi.json': { changes: NOTHING, limits: CONNECTIONS },
   'POST /realms/master/protocol/openid-connect/token': {

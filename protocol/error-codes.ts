@@ -964,6 +964,12 @@ export const ERROR_CODES = {
     meaning: 'A line of the audit log is missing, or is not as it was written.',
     hint: 'Somebody wrote into the database behind the orchestrator. Keep a copy of the state folder, and compare with an earlier export (kindling audit --json).',
   },
+  KND_CONSOLE_MISSING: {
+    exit: 3,
+    retryable: false,
+    meaning: 'The page for browsers was not built.',
+    hint: 'Run `node setup/generate.ts` in the folder of Kindling; the npm commands do it by themselves.',
+  },
   KND_CSV_INVALID: {
     exit: 2,
     retryable: false,

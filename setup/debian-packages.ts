@@ -69,5 +69,6 @@ export const DEBIAN_PACKAGES: readonly { name: string; reason: string }[] = [
   { name: 'systemd', reason: 'systemd-analyze: the tests let it judge the unit of the mirror' },
   { name: 'shellcheck', reason: 'judges our shell scripts, in the tests' },
   { name: 'wget', reason: 'one of the programs the first-boot report may find in an installed system' },
+  { name: 'chromium', reason: 'a real browser for the console, in the tests' },
   { name: 'zbar-tools', reason: 'a real reader for the QR code of the fatal screen, in the tests' },
 ];

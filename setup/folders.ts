@@ -11,7 +11,7 @@ export interface Folder {
 const ROOMS = ['net', 'formats', 'system', 'protocol'];
 const NODE = ['agent', 'actions', ...ROOMS];
 const BUILDS = ['ipxe', 'initrd', ...ROOMS];
-const PRODUCTS = ['orchestrator-stub', 'netboot', 'site', 'images', 'standalone', ...BUILDS];
+const PRODUCTS = ['orchestrator-stub', 'console', 'netboot', 'site', 'images', 'standalone', ...BUILDS];
 
 /**
  * The layout of the code, from the top down: imports point down only. docs/reference/layout.md is made from this table, and
@@ -51,7 +51,7 @@ export const FOLDERS: readonly Folder[] = [
   {
     name: 'orchestrator-stub',
     holds: 'The orchestrator: gRPC, HTTP, nodes, workflows, store, credentials, events',
-    mayImport: ['site', ...ROOMS],
+    mayImport: ['site', 'console', ...ROOMS],
   },
   {
     name: 'netboot',
@@ -72,6 +72,11 @@ export const FOLDERS: readonly Folder[] = [
     name: 'standalone',
     holds: 'Config file → validated → cloud-init; the USB installer',
     mayImport: ['initrd', ...ROOMS],
+  },
+  {
+    name: 'console',
+    holds: 'The page that `kindling serve` shows in a browser: floor, node, import; built by esbuild',
+    mayImport: ['protocol'],
   },
   {
     name: 'ipxe',

@@ -1,3 +1,4 @@
+import { generateConsole } from './generate-console.ts';
 import { generateMachines } from './generate-machines.ts';
 import { generateProtocol } from './generate-protocol.ts';
 
@@ -5,6 +6,7 @@ import { generateProtocol } from './generate-protocol.ts';
 export function generateCode(): void {
   generateProtocol();
   generateMachines();
+  generateConsole();
 }
 
 if (import.meta.main) generateCode();

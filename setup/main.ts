@@ -121,6 +121,7 @@ function lint(args: string[]): Promise<number> {
   const biome = ['check', '--error-on-warnings', ...(isWriting ? ['--write'] : []), '.'];
   return inOrder(
     () => runProgram('node_modules/.bin/tsc', ['--noEmit']),
+    () => runProgram('node_modules/.bin/tsc', ['--noEmit', '-p', 'console']),
     () => saying('npm run lint -- --write', runProgram('node_modules/.bin/biome', biome)),
     () =>
       saying(

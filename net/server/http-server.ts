@@ -119,13 +119,14 @@ function check<T extends z.ZodType>(schema: T, value: unknown, where: string): z
 
 /**
  * A page in somebody's browser can send requests here: from another site, or, with a name of its own that it lets point here, as if
- * it were ours. Neither is answered. Programs send no Origin, and an address of digits cannot be made to point elsewhere.
+ * it were ours. Neither is answered. Programs send no Origin, and an address of digits cannot be made to point elsewhere. A person
+ * who follows a link on another page to one of ours is let through: that page cannot read what the person then sees.
  */
 function refuseForeignPages(request: IncomingMessage, url: URL, names: readonly string[] | undefined): void {
   const { origin } = request.headers;
   const site = request.headers['sec-fetch-site'];
   const isForeign = origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== url.host);
-  if (isForeign || site === 'cross-site') {
+  if (isForeign || (site === 'cross-site' && !isOpenedByPerson(request))) {
     throw new KindlingError('KND_API_FORBIDDEN', 'pages of other sites may not call this server');
   }
   const host = url.hostname.replace(/^\[|\]$/g, '');
@@ -134,6 +135,13 @@ function refuseForeignPages(request: IncomingMessage, url: URL, names: readonly 
       hint: 'Use an address of the server, or start it with --name.',
     });
   }
+}
+
+/** A link was followed: the browser shows the answer as a page of its own, in no frame. */
+function isOpenedByPerson({ method, headers }: IncomingMessage): boolean {
+  return (
+    method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
+  );
 }
 
 /** Whether a host is one of the names, some of which may stand for a level: *.edge.example.com. */

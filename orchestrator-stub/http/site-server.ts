@@ -12,6 +12,7 @@ import { hasRight, rightOf } from '../people/rights.ts';
 import type { StateHealth } from '../store/state-health.ts';
 import { apiRoutes } from './api/routes.ts';
 import { type AuditParts, noteForbidden, performAudited } from './audited.ts';
+import { consoleRoutes } from './console-pages.ts';
 import { eventRoute } from './events.ts';
 import { type KeycloakParts, keycloakRoutes } from './keycloak.ts';
 import { localBootRoute } from './local-boot.ts';
@@ -67,6 +68,7 @@ export function siteRoutes(parts: SiteServerParts): { api: ApiRoute[]; raw: RawR
     }),
     logIntakeRoute({ hosts, logs, bus, caller, now }),
     ...fileRoutes(parts),
+    ...consoleRoutes(),
   ];
   return { api, raw };
 }

@@ -30,7 +30,7 @@ it('npm run demo: an empty machine becomes a running node, template ubuntu: ever
   });
   for (const { title } of STAGES) expect(output).toMatch(new RegExp(`^✔ ${title} +[\\d.]+ s`, 'm'));
   expect(output).toMatch(/power-on to report +[\d.]+ s/);
-  expect(output).toMatch(new RegExp(`its record: http://127.0.0.1:\\d+/api/v1/nodes/${nodeId}`));
+  expect(output).toMatch(new RegExp(`its page: http://127.0.0.1:\\d+/nodes/${nodeId}`));
   expect(readFileSync('build/demo-test.svg', 'utf8')).toContain('✔');
   rmSync('build/demo-test.svg');
   // cloud-init did what the user-data said, and the root has grown to the disk (1 KiB blocks)

@@ -57,13 +57,15 @@ it('every address of the orchestrator that a program prints or calls exists', ()
 describe('the judge of addresses', () => {
   it('finds an address that no route answers', () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: source text, as the judge reads it
-    const [address = ''] = addressesIn('print(`  its page: ${url}/nodes/${journey.id}`)');
-    expect(address).toContain('/nodes/');
+    const [address = ''] = addressesIn('print(`  its page: ${url}/machines/${journey.id}`)');
+    expect(address).toContain('/machines/');
     expect(exists(address)).toBe(false);
   });
 
   it('knows the address of a node, a file and the health check', () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: source text, as the judge reads it
-    expect(['/api/v1/nodes/${id}', '/tink-stack/boot.ipxe', '/healthz'].every(exists)).toBe(true);
+    expect(['/api/v1/nodes/${id}', '/nodes/${id}', '/tink-stack/boot.ipxe', '/healthz'].every(exists)).toBe(
+      true,
+    );
   });
 });

@@ -6,7 +6,7 @@ import { findCycles } from './folder-cycles.ts';
 import { judgeImport } from './judge-import.ts';
 
 const repository = thisRepository();
-const sources = repository.files.filter((file) => /\.(ts|mjs)$/.test(file));
+const sources = repository.files.filter((file) => /\.(tsx?|mjs)$/.test(file));
 
 describe('the table of folders', () => {
   it('lets imports point down only, so that no two folders can import each other', () => {

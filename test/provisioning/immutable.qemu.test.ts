@@ -42,7 +42,7 @@ it('the demo, by HTTPS and with Secure Boot: every stage is shown, drawn, and tr
   expect(output).toMatch(/^✔ iPXE +[\d.]+ s +ipxe\.efi, .* over HTTPS$/m);
   for (const { title } of STAGES) expect(output).toMatch(new RegExp(`^✔ ${title} +[\\d.]+ s`, 'm'));
   expect(output).toMatch(/power-on to report +[\d.]+ s/);
-  expect(output).toMatch(new RegExp(`its record: http://127.0.0.1:\\d+/api/v1/nodes/${nodeId}`));
+  expect(output).toMatch(new RegExp(`its page: http://127.0.0.1:\\d+/nodes/${nodeId}`));
   expect(readFileSync(PICTURE, 'utf8')).toContain('✔');
   rmSync(PICTURE);
   // signed from the firmware on, checked by the workflow, and started by the loader of the image

@@ -12,7 +12,7 @@ const STARTED = ['node'];
 const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   dependencies: Record<string, string>;
 };
-const files = globSync('*/**/*.ts', { cwd: root, exclude: (name) => DEVELOPMENT.includes(name) });
+const files = globSync('*/**/*.{ts,tsx}', { cwd: root, exclude: (name) => DEVELOPMENT.includes(name) });
 const imports = files.flatMap((file) =>
   packagesIn(readFileSync(join(root, file), 'utf8')).map((name) => ({ file, name })),
 );

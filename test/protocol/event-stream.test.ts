@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EventStreamParser } from '../../net/event-stream.ts';
+import { EventStreamParser } from '../../protocol/event-stream.ts';
 
 /** The stream in pieces of this many bytes: where they end must not matter. */
 function parse(text: string, size: number) {
