@@ -6,6 +6,7 @@ import { GROUP_NAMES, Shape } from '../parts/shapes.tsx';
 import { many } from '../words/amounts.ts';
 import { nodeTitle } from '../words/node-words.ts';
 import { floorSentence } from '../words/sentence.ts';
+import { EmptyFloor } from './empty-floor.tsx';
 import { Row } from './row.tsx';
 import { SelectionBar } from './selection-bar.tsx';
 import { Tile } from './tile.tsx';
@@ -144,7 +145,7 @@ function NothingFits() {
   const isFitting = useComputed(() => shownGroups.value.some((group) => visibleIds(group).length > 0));
   if (isFitting.value) return null;
   const total = Object.values(counts.value).reduce((sum, count) => sum + count, 0);
-  if (total === 0) return null;
+  if (total === 0) return <EmptyFloor />;
   return (
     <p class="nothing">
       {typed.value === ''

@@ -50,7 +50,7 @@ export function Row({ of }: { of: Signal<FloorNode> }) {
   );
 }
 
-export function rowId(id: string): string {
+function rowId(id: string): string {
   return `row-${id}`;
 }
 

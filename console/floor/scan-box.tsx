@@ -114,7 +114,7 @@ function UnknownLabel({ label }: { label: string }) {
 }
 
 /** What a label says of a machine: a MAC, a UUID, or else its serial. */
-export function identityIn(label: string): { mac: string } | { uuid: string } | { serial: string } {
+function identityIn(label: string): { mac: string } | { uuid: string } | { serial: string } {
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(label)) return { uuid: label.toLowerCase() };
   const bare = label.replaceAll(/[:-]/g, '').toLowerCase();
   if (/^[0-9a-f]{12}$/.test(bare) && /[:-]/.test(label)) return { mac: (bare.match(/../g) ?? []).join(':') };

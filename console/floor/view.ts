@@ -8,7 +8,7 @@ export const shownGroup = signal<FloorGroup | undefined>(undefined);
 export const typed = signal('');
 export const layout = signal<'rows' | 'tiles'>('rows');
 /** Groups that a person opened or closed; the others are as they are at first. */
-export const folded = signal<ReadonlyMap<FloorGroup, boolean>>(new Map());
+const folded = signal<ReadonlyMap<FloorGroup, boolean>>(new Map());
 
 const FOLDED_AT_FIRST: ReadonlySet<FloorGroup> = new Set(['waiting', 'done']);
 

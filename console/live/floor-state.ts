@@ -44,10 +44,6 @@ export function nodeSignal(id: string): Signal<FloorNode> | undefined {
   return nodes.get(id);
 }
 
-export function allNodes(): FloorNode[] {
-  return [...nodes.values()].map((each) => each.peek());
-}
-
 /** The whole floor as the server has it now: at the beginning, and after every time it was away. */
 export function replaceAll(fresh: readonly FloorNode[]): void {
   batch(() => {

@@ -1,15 +1,14 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { existsSync } from 'node:fs';
+import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 
 const CHROMIUM = '/usr/bin/chromium';
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** For what is waited for on a busy machine; the tests themselves have two minutes. */
 const PATIENCE_MS = 40_000;
 
-export const DESK = { width: 1440, height: 900 };
+const DESK = { width: 1440, height: 900 };
 export const PHONE = { width: 390, height: 844 };
 
 /** Debian's browser; a machine without it is told which package that is. */
@@ -47,7 +46,7 @@ export async function openTab(
 /** What axe-core has to say against the page as it is now. */
 export async function violations(page: Page): Promise<string[]> {
   // Evaluated by the debugger, which the policy of the page does not bind.
-  await page.evaluate(AXE);
+  await page.evaluate(axe.source);
   const found: { id: string; nodes: { html: string }[] }[] = await page.evaluate(
     'axe.run().then(({ violations }) => violations)',
   );

@@ -184,6 +184,15 @@ describe.each(['light', 'dark'] as const)('for everybody, %s', (colorScheme) => 
   });
 });
 
+it('an empty floor says how the first machine comes', async () => {
+  await floor.running.api('DELETE', '/api/v1/nodes/till-101');
+  await floor.running.api('DELETE', '/api/v1/nodes/till-102');
+  await using page = await openTab(browser, floor.signedIn());
+  await page.getByText('Done: A profile says what is installed').waitFor();
+  await page.getByText('To do: The first machine').waitFor();
+  expect(await violations(page)).toEqual([]);
+});
+
 it('the address of a node is its page, and says so when the node is gone', async () => {
   const { body } = await floor.running.api('GET', '/api/v1/nodes/till-102');
   await using page = await openTab(browser, floor.signedIn(`/nodes/${body.id}`));
