@@ -12,6 +12,7 @@ export const COMMANDS: [name: string, summary: string, load: () => Promise<Defin
     async () => (await import('./node/node.ts')).defineNode,
   ],
   ['profile', 'what may be installed on nodes', async () => (await import('./profile.ts')).defineProfile],
+  ['site', 'see and change the site’s settings', async () => (await import('./site.ts')).defineSite],
   [
     'workflow',
     'what nodes are told to do, and how far they are',

@@ -89,6 +89,13 @@ describe('the commands, against a server that was started by one', () => {
     );
   });
 
+  test('site: what cannot be set is refused, what is set is shown', async () => {
+    expect((await kindling('site', 'set', 'firstBootMinutes=soon')).code).not.toBe(0);
+    expect((await kindling('site', 'set', 'color=red')).code).not.toBe(0);
+    expect(await asJson('site', 'set', 'firstBootMinutes=45')).toMatchObject({ firstBootMinutes: 45 });
+    expect((await kindling('site', 'show')).out).toMatch(/^firstBootMinutes +45$/m);
+  });
+
   test('profile: add, default, list, show, delete', async () => {
     expect(
       await kindling('profile', 'add', 'edge', '--image', 'https://images.test/os.img', '--default'),
