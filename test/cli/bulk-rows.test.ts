@@ -82,3 +82,13 @@ test('a fault names the value and the rule', () => {
     }),
   );
 });
+
+test('the column EKHash takes the hash of an endorsement key, and each only once', () => {
+  const hash = 'ab'.repeat(32);
+  const { rows } = readBulkFile(`Serial,EKHash\nABC1,${hash}\nABC2,${hash.toUpperCase()}\nABC3,abc\n`);
+  expect(rows.map(({ ekHash, errors }) => [ekHash.length, errors.length])).toEqual([
+    [64, 0],
+    [64, 1],
+    [3, 1],
+  ]);
+});
