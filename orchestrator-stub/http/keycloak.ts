@@ -4,6 +4,7 @@ import { sendJson } from '../../net/server/http-server.ts';
 import type { RawRoute } from '../../net/server/route.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { rolesOf } from '../credentials/access.ts';
+import { withBasicClient } from '../credentials/client-authentication.ts';
 import { answerGrant, type GrantParts } from '../credentials/token-grants.ts';
 import type { TokenSigner } from '../credentials/token-signer.ts';
 
@@ -30,7 +31,7 @@ export function keycloakRoutes({ signer, grants, releaseToken }: KeycloakParts):
           throw new KindlingError('KND_API_INVALID', `a token request is a form, not «${type}»`);
         }
         const form = new URLSearchParams((await readBody(request, FORM_LIMIT_BYTES)).toString('utf8'));
-        const answer = await answerGrant(form, {
+        const answer = await answerGrant(withBasicClient(form, request.headers.authorization), {
           ...grants,
           issuer: `${origin}/realms/master`,
           client: plainAddress(request.socket.remoteAddress),

@@ -39,6 +39,21 @@ test('row: client_credentials → a client’s token has EMF’s life and roles 
   });
 });
 
+test('row: client_credentials with HTTP Basic → the same token', async () => {
+  const answer = await fetch(
+    new URL('/realms/master/protocol/openid-connect/token', running.stub.urls.http),
+    {
+      method: 'POST',
+      headers: {
+        authorization: `Basic ${Buffer.from(`${client.clientId}:${client.clientSecret}`).toString('base64')}`,
+      },
+      body: new URLSearchParams({ grant_type: 'client_credentials' }),
+    },
+  );
+  expect(answer.status).toBe(200);
+  expect(await answer.json()).toMatchObject({ token_type: 'Bearer' });
+});
+
 test('row: password → a person’s token carries the onboarding role, and can be renewed without the password', async () => {
   const { status, body } = await password();
   expect(status).toBe(200);
