@@ -1,3 +1,5 @@
+import type { NodeView } from '../../orchestrator-stub/http/api/node-schemas.ts';
+import { listNodes } from '../node/list.ts';
 import type { ServerConnection } from '../server-connection.ts';
 import type { CurrentSite } from './site-plan.ts';
 
@@ -8,7 +10,15 @@ export async function readCurrentSite(connection: ServerConnection): Promise<Cur
     settings: await get<CurrentSite['settings']>('site'),
     profiles: (await get<Pick<CurrentSite, 'profiles'>>('profiles')).profiles,
     templates: (await get<Pick<CurrentSite, 'templates'>>('templates')).templates,
-    nodes: (await get<Pick<CurrentSite, 'nodes'>>('nodes')).nodes,
+    nodes: await readNodes(connection),
     workflows: (await get<Pick<CurrentSite, 'workflows'>>('workflows')).workflows,
   };
+}
+
+/** The list has rows for people; what was registered is in the view of each node. */
+async function readNodes(connection: ServerConnection): Promise<NodeView[]> {
+  const nodes: NodeView[] = [];
+  for (const { id } of await listNodes(connection, {}))
+    nodes.push(await connection.call<NodeView>('GET', `/api/v1/nodes/${encodeURIComponent(id)}`));
+  return nodes;
 }
