@@ -232,7 +232,10 @@ describe('on the wire', () => {
     ['no host', 'GET /api/v1/nodes HTTP/1.1\r\n\r\n'],
     ['100 kB of headers', `GET / HTTP/1.1\r\nhost: localhost\r\nx: ${'a'.repeat(100_000)}\r\n\r\n`],
     ['CONNECT', 'CONNECT evil.example:443 HTTP/1.1\r\nhost: evil.example:443\r\n\r\n'],
-    ['an upgrade', 'GET / HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n'],
+    [
+      'an upgrade',
+      'GET /api/v1/nodes HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n',
+    ],
     ['an absolute address', 'GET http://evil.example/api/v1/nodes HTTP/1.1\r\nhost: localhost\r\n\r\n'],
   ])('%s gets no 200', async (_what, bytes) => {
     expect(await raw(bytes)).not.toMatch(/^HTTP\/1\.1 200/);
