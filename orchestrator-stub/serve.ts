@@ -26,6 +26,7 @@ import { FloorTable } from './floor/floor-table.ts';
 import { StageTimes } from './floor/stage-times.ts';
 import { createGrpcServer } from './grpc/server.ts';
 import { createFileServer, createSiteHttpServer, type SiteServerParts } from './http/site-server.ts';
+import { RequestFigures } from './metrics/request-figures.ts';
 import { CertificateRefusals } from './nodes/certificate-refusals.ts';
 import { HostTable } from './nodes/host-table.ts';
 import { Neighbors } from './nodes/neighbors.ts';
@@ -181,9 +182,10 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   workflows.subscribe((workflow) => postMortem.follow(workflow));
   workflows.subscribe((workflow) => projection.follow(workflow));
   // Last of those who follow: its rows show what the others have made of the change.
+  const floorTable = new FloorTable(store);
   const floor = await Floor.open({
     store,
-    table: new FloorTable(store),
+    table: floorTable,
     times: new StageTimes(store),
     hosts,
     nodes,
@@ -276,6 +278,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     state: store.health,
   });
   const refusals = new CertificateRefusals(now);
+  const version = await programVersion();
   const httpParts: SiteServerParts = {
     store,
     refusals,
@@ -314,8 +317,15 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     ca: () => certificates.ca,
     artifacts: [...(options.artifacts ?? []), openSubfolder(stateFolder, 'tink-stack')],
     files: [...(options.files ?? []), openSubfolder(stateFolder, 'files-edge-orch')],
-    version: await programVersion(),
+    version,
     state: store.health,
+    metrics: {
+      version,
+      table: floorTable,
+      requests: new RequestFigures(),
+      waiting: () => ({ watchers: bus.watchers, heldCalls: workflows.index.waitingCount }),
+      now,
+    },
     names: () => certificates.names,
     origin: (authority, isSecure) => siteOrigin(originParts, authority, isSecure ? 'https' : 'http'),
     isLocalTrusted: isPlainOnly && options.auth === undefined,

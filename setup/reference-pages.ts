@@ -4,6 +4,7 @@ import { SETTINGS, type Setting } from '../agent/config/settings.ts';
 import { markdownTable } from '../formats/markdown-table.ts';
 import { httpApiPage } from '../orchestrator-stub/http/api/reference-page.ts';
 import { rolesPage } from '../orchestrator-stub/http/roles-page.ts';
+import { metricsPage } from '../orchestrator-stub/metrics/metrics-page.ts';
 import { ERROR_CODES } from '../protocol/error-codes.ts';
 import { FLOOR_GROUPS, NODE_STATUSES } from '../protocol/floor.ts';
 import { docsIndexPage } from './docs-index.ts';
@@ -16,6 +17,7 @@ export const REFERENCE_PAGES: Record<string, () => string> = {
   'agent-config.md': agentConfigPage,
   'http-api.md': httpApiPage,
   'layout.md': layoutPage,
+  'metrics.md': metricsPage,
   'node-statuses.md': nodeStatusesPage,
   'roles.md': rolesPage,
   '../explanation/what-we-believe.md': whatWeBelievePage,

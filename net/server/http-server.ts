@@ -18,6 +18,14 @@ export interface Operation {
   client: string;
 }
 
+export interface Answered {
+  method: string;
+  /** The path as in the routing table; undefined where there is no such address. */
+  route: string | undefined;
+  status: number;
+  seconds: number;
+}
+
 export interface HttpServerOptions {
   api: readonly ApiRoute[];
   raw: readonly RawRoute[];
@@ -26,6 +34,8 @@ export interface HttpServerOptions {
   /** Does the work of an operation, and whatever belongs to it; by default the work alone. */
   perform?: <T>(operation: Operation, work: () => Promise<T>) => Promise<T>;
   onFailure: (thrown: unknown, request: IncomingMessage) => void;
+  /** Told of every request when its answer has ended. */
+  onAnswered?: (answered: Answered) => void;
   /** Names that requests may be addressed to besides IP addresses and localhost; undefined: any. */
   names?: () => readonly string[];
   /** The address for links; by default as the request gives it. */
@@ -47,7 +57,16 @@ export function createHttpServer(options: HttpServerOptions): Server {
   const routes = new RouteTable<RawRoute | ApiRoute>([...options.raw, ...options.api]);
   const timeouts = { ...TIMEOUTS, ...options.timeouts };
   const server = createServer({ connectionsCheckingInterval: timeouts.checkMs }, (request, response) => {
-    answer(request, response).catch((thrown: unknown) => {
+    const startedAt = performance.now();
+    let route: string | undefined;
+    response.once('close', () => {
+      const seconds = (performance.now() - startedAt) / 1000;
+      options.onAnswered?.({ method: request.method ?? 'GET', route, status: response.statusCode, seconds });
+    });
+    const noteRoute = ({ path }: RawRoute | ApiRoute) => {
+      route = path;
+    };
+    answer(request, response, noteRoute).catch((thrown: unknown) => {
       options.onFailure(thrown, request);
       sendProblem(response, thrown);
     });
@@ -60,7 +79,11 @@ export function createHttpServer(options: HttpServerOptions): Server {
   server.emit('listening');
   return server;
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    onRoute: (route: RawRoute | ApiRoute) => void,
+  ): Promise<void> {
     const url = parseUrl(request);
     refuseForeignPages(request, url, options.names?.());
     const origin = options.origin?.(url.host, url.protocol === 'https:') ?? url.origin;
@@ -71,6 +94,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
       throw new KindlingError('KND_API_METHOD', `${url.pathname} does not know ${request.method}`);
     }
     const { route, path } = match;
+    onRoute(route);
     const person = await options.authorize(request, route);
     if (isRaw(route)) {
       await route.answer({ request, response, path, query: url.searchParams, origin });

@@ -85,6 +85,10 @@ export class EventBus {
     return lastId < firstKept - 1 || lastId > this.lastId;
   }
 
+  get watchers(): number {
+    return this.#listeners.size;
+  }
+
   publish(event: StubEvent): void {
     this.#afterCommit(() => this.#pass(event));
   }

@@ -111,6 +111,21 @@ export class FloorTable {
     return rows.map(({ node_group, status, count }) => ({ group: node_group, status, count: Number(count) }));
   }
 
+  /** Nodes at work by stage. */
+  countByStage(): Promise<{ value: string; count: number }[]> {
+    return this.#countBy('stage', 'running');
+  }
+
+  /** Nodes that need a hand by the code that says why. */
+  countByReason(): Promise<{ value: string; count: number }[]> {
+    return this.#countBy('reason_code', 'needs-hand');
+  }
+
+  /** Since when the node that has a status longest has had it. */
+  oldestByStatus(): Promise<{ status: NodeStatus; since: string }[]> {
+    return this.#store.all('SELECT status, min(since) AS since FROM floor GROUP BY status');
+  }
+
   async doneSince(time: string): Promise<number> {
     const row = await this.#store.get<{ count: number }>(
       "SELECT count(*) AS count FROM floor WHERE node_group = 'done' AND since >= ?",
@@ -130,6 +145,18 @@ export class FloorTable {
       `SELECT DISTINCT ${column} AS value FROM floor WHERE ${column} IS NOT NULL ORDER BY ${column}`,
     );
     return rows.map(({ value }) => value);
+  }
+
+  async #countBy(
+    column: 'stage' | 'reason_code',
+    group: FloorGroup,
+  ): Promise<{ value: string; count: number }[]> {
+    const rows = await this.#store.all<{ value: string; count: number }>(
+      `SELECT ${column} AS value, count(*) AS count FROM floor
+       WHERE node_group = ? AND ${column} IS NOT NULL GROUP BY ${column} ORDER BY ${column}`,
+      group,
+    );
+    return rows.map(({ value, count }) => ({ value, count: Number(count) }));
   }
 
   /** Nodes whose row is to change by the clock alone. */

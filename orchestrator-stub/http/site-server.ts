@@ -7,6 +7,7 @@ import { KindlingError } from '../../protocol/error.ts';
 import type { Person } from '../../protocol/people.ts';
 import type { AccessControl } from '../credentials/access.ts';
 import type { EventBus } from '../events/bus.ts';
+import type { MetricsParts } from '../metrics/metrics.ts';
 import { OWNER } from '../people/people.ts';
 import { hasRight, rightOf } from '../people/rights.ts';
 import type { StateHealth } from '../store/state-health.ts';
@@ -17,6 +18,7 @@ import { eventRoute } from './events.ts';
 import { type KeycloakParts, keycloakRoutes } from './keycloak.ts';
 import { localBootRoute } from './local-boot.ts';
 import { logIntakeRoute } from './log-intake.ts';
+import { metricsRoute } from './metrics-route.ts';
 import { plainRoutes } from './plain-routes.ts';
 
 export type SiteServerParts = AuditParts &
@@ -29,6 +31,7 @@ export type SiteServerParts = AuditParts &
     files: string[];
     version: string;
     state: StateHealth;
+    metrics: MetricsParts;
     /** Names and addresses of the server certificate. */
     names: () => readonly string[];
     origin: (authority: string, isSecure: boolean) => string;
@@ -47,6 +50,7 @@ export function createSiteHttpServer(parts: SiteServerParts): Server {
     origin: parts.origin,
     perform: (operation, work) => performAudited(parts, operation, work),
     onFailure: parts.onFailure,
+    onAnswered: (answered) => parts.metrics.requests.add(answered),
   });
 }
 
@@ -67,6 +71,7 @@ export function siteRoutes(parts: SiteServerParts): { api: ApiRoute[]; raw: RawR
       authorize: (request, route) => authorize(parts, request, route),
     }),
     logIntakeRoute({ hosts, logs, bus, caller, now }),
+    metricsRoute(parts.metrics),
     ...fileRoutes(parts),
     ...consoleRoutes(),
   ];
@@ -83,6 +88,7 @@ export function createFileServer(parts: SiteServerParts): Server {
     raw: fileRoutes(parts),
     authorize: async () => undefined,
     onFailure: parts.onFailure,
+    onAnswered: (answered) => parts.metrics.requests.add(answered),
   });
 }
 

@@ -40,6 +40,7 @@ export const RIGHTS = {
       'GET /api/v1/workflows',
       'GET /api/v1/workflows/{id}',
       'GET /api/v1/events',
+      'GET /metrics',
     ],
   },
   'site:read': {

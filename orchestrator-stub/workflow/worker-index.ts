@@ -81,6 +81,13 @@ export class WorkerIndex {
     };
   }
 
+  /** How many calls are held. */
+  get waitingCount(): number {
+    let count = 0;
+    for (const waiting of this.#waiting.values()) count += waiting.size;
+    return count;
+  }
+
   wake(workers: readonly string[]): void {
     for (const worker of new Set(workers))
       for (const onNews of [...(this.#waiting.get(worker) ?? [])]) onNews();
