@@ -1013,6 +1013,12 @@ export const ERROR_CODES = {
     meaning: 'The site remembers as many machines as it may that nobody registered.',
     hint: 'Register the machines you know, delete those you do not («kindling node list»), or raise maxUnknownMachines of the site.',
   },
+  KND_NODE_NEEDS_HAND: {
+    exit: 1,
+    retryable: true,
+    meaning: 'A node that was waited for stands still until somebody does something.',
+    hint: 'The message has the reason of each; «kindling node list --group needs-hand» shows them.',
+  },
   KND_NODE_SECOND_MACHINE: {
     exit: 4,
     retryable: false,

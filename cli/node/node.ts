@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { z } from 'zod';
-import type { LogLineSchema, NodeView } from '../../orchestrator-stub/http/api/node-schemas.ts';
+import type { NodeView } from '../../orchestrator-stub/http/api/node-schemas.ts';
 import type { StoredKeySchema } from '../../orchestrator-stub/http/api/recovery-key-routes.ts';
 import type { CertificateRefusal } from '../../orchestrator-stub/nodes/certificate-refusals.ts';
 import { KindlingError } from '../../protocol/error.ts';
@@ -8,7 +8,9 @@ import { type ConnectionOptions, ServerConnection, withConnection } from '../ser
 import { formatTable } from '../table.ts';
 import { importNodes } from './import.ts';
 import { isFiltered, type ListOptions, listNodes, NODE_COLUMNS, withNodeFilters } from './list.ts';
-import { formatLogLine, formatNode } from './print.ts';
+import { showLogs } from './logs.ts';
+import { formatNode } from './print.ts';
+import { waitForNodes } from './wait.ts';
 import { watchNodes } from './watch.ts';
 
 interface RegisterOptions extends ConnectionOptions {
@@ -37,6 +39,15 @@ export function defineNode(command: Command): void {
     .option('--until <state>', 'end with success when the node’s status is this, for example Running')
     .option('--timeout <seconds>', 'with --until: give up after this long')
     .action(watchNodes);
+  withNodeFilters(
+    withConnection(
+      command.command('wait [nodes...]').description('until nodes are done; fails where one needs a hand'),
+    ),
+  )
+    .option('--all', 'every node, or those that the filters leave')
+    .option('--until <status>', 'what to wait for, as in docs/reference/node-statuses.md', 'running')
+    .option('--timeout <seconds>', 'give up after this long')
+    .action(waitForNodes);
   withConnection(command.command('register').description('let a machine in, by UUID, serial or MAC'))
     .option('--uuid <uuid>')
     .option('--serial <serial>')
@@ -102,10 +113,14 @@ export function defineNode(command: Command): void {
             : 'is written anew when it boots from the network: restart it now',
       ),
     );
-  withConnection(command.command('logs <node>').description('what a node logged'))
+  withNodeFilters(
+    withConnection(command.command('logs [node]').description('what a node logged, or many in a folder')),
+  )
     .option('--lines <number>', 'how many of the newest lines', '200')
     .option('-f, --follow', 'and go on as lines come in')
-    .action(logs);
+    .option('--all', 'every node, or those that the filters leave; with --folder')
+    .option('--folder <folder>', 'one file per node')
+    .action(showLogs);
   withConnection(
     command.command('recovery-key <node>').description('what opens its encrypted disks without the TPM'),
   ).action(recoveryKey);
@@ -180,34 +195,6 @@ async function recoveryKey(node: string, options: ConnectionOptions): Promise<vo
   else
     for (const { keyId, recoveryKey: key, receivedAt } of keys)
       console.log(`${keyId}  ${receivedAt}  ${key}`);
-}
-
-async function logs(
-  node: string,
-  options: ConnectionOptions & { lines: string; follow?: boolean },
-): Promise<void> {
-  type Line = z.output<typeof LogLineSchema>;
-  const connection = new ServerConnection(options);
-  const print = (line: Line) =>
-    console.log(options.output === 'json' ? JSON.stringify(line) : formatLogLine(line));
-  // The stream is opened first so that no line falls between the two.
-  const { id } = await connection.call<NodeView>('GET', pathOf(node));
-  const stream = options.follow ? connection.events(`/api/v1/events?node=${id}`) : undefined;
-  const first = stream?.next();
-  first?.catch(() => {}); // told below, unless the lines cannot be had either
-  const { lines } = await connection.call<{ lines: Line[] }>(
-    'GET',
-    `${pathOf(node)}/logs?limit=${encodeURIComponent(options.lines)}`,
-  );
-  for (const line of lines) print(line);
-  if (!stream || !first) return;
-  const seen = new Set(lines.map(({ stream: of, sequence }) => `${of}/${sequence}`));
-  for (let next = await first; !next.done; next = await stream.next()) {
-    if (next.value.type !== 'log') continue;
-    for (const line of (next.value.data as { lines: Line[] }).lines) {
-      if (!seen.has(`${line.stream}/${line.sequence}`)) print(line);
-    }
-  }
 }
 
 async function act(

@@ -60,7 +60,7 @@ function tellSilences(silences: SilenceWatch, output: ConnectionOptions['output'
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 
-function deadlineIn(seconds: string): AbortSignal {
+export function deadlineIn(seconds: string): AbortSignal {
   if (!/^\d+(\.\d+)?$/.test(seconds))
     throw new KindlingError('KND_USAGE', `--timeout is a number of seconds, not ${seconds}`);
   return AbortSignal.timeout(Number(seconds) * 1000);
