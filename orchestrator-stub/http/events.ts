@@ -40,6 +40,7 @@ export function eventRoute({ bus, people, authorize }: EventRouteParts): RawRout
         'cache-control': 'no-store',
         'x-accel-buffering': 'no',
       });
+      if (request.method === 'HEAD') return void response.end();
       // Without an event yet a watcher knows its place all the same, and misses nothing should it have to come back.
       response.write(`retry: 2000\nid: ${lastId}\n\n`);
       if (types.includes('floor') && bus.hasForgotten(lastId)) {

@@ -50,6 +50,10 @@ describe('boot artifacts', () => {
   });
 });
 
+test('HEAD of the stream of events is an answer, not a stream', async () => {
+  expect((await running.api('HEAD', '/api/v1/events')).status).toBe(200);
+});
+
 describe('one port', () => {
   test('gives HTTP to whoever speaks it and gRPC to whoever offers h2 alone', async () => {
     expect((await running.api('GET', '/healthz', { token: null })).body.status).toBe('ok');
