@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { AuditEntry, AuditLine, AuditVerdict } from '../../protocol/audit.ts';
+import { toStorable } from '../store/storable-text.ts';
 import type { Store } from '../store/store.ts';
 
 export interface AuditFilter {
@@ -36,7 +37,7 @@ export class AuditLog {
     await this.#store.transaction(async () => {
       const last = await this.#store.get<Row>('SELECT * FROM audit ORDER BY line DESC LIMIT 1');
       const line = (last?.line ?? 0) + 1;
-      const document = JSON.stringify(entry);
+      const document = toStorable(JSON.stringify(entry));
       const hash = hashOf(last?.hash ?? BEGINNING, line, document);
       await this.#store.run(
         'INSERT INTO audit (line, document, hash) VALUES (?, ?, ?)',
