@@ -96,7 +96,8 @@ function Reason({ node }: { node: FloorNode }) {
 function Rest({ node, hasBar }: { node: FloorNode; hasBar: boolean }) {
   return (
     <div class="rest">
-      {!hasBar && <bdi>{plainText(node.statusText, 120)}</bdi>}{' '}
+      {!hasBar && <bdi>{plainText(node.statusText, 120)}</bdi>}
+      {!hasBar && node.group !== 'running' && ' · '}
       {node.group !== 'running' && <Ago at={node.since} />}
     </div>
   );
