@@ -1,5 +1,12 @@
+interface DebianPackage {
+  name: string;
+  reason: string;
+  /** Large, and no use to who only wants to see the demo or boot a machine. */
+  isForTestsOnly?: true;
+}
+
 /** Every Debian package Kindling's commands need, and why. Installed by `setup/main.ts`; there is no second list. */
-export const DEBIAN_PACKAGES: readonly { name: string; reason: string }[] = [
+export const DEBIAN_PACKAGES: readonly DebianPackage[] = [
   // building the agent and the Micro-OS
   {
     name: 'gcc',
@@ -39,6 +46,7 @@ export const DEBIAN_PACKAGES: readonly { name: string; reason: string }[] = [
   {
     name: 'postgresql-15',
     reason: 'a real database server in the tests of the second storage engine; each test run starts its own',
+    isForTestsOnly: true,
   },
   { name: 'nginx-light', reason: 'a real HTTPS server in the tests of the image writer' },
 
@@ -69,6 +77,6 @@ export const DEBIAN_PACKAGES: readonly { name: string; reason: string }[] = [
   { name: 'systemd', reason: 'systemd-analyze: the tests let it judge the unit of the mirror' },
   { name: 'shellcheck', reason: 'judges our shell scripts, in the tests' },
   { name: 'wget', reason: 'one of the programs the first-boot report may find in an installed system' },
-  { name: 'chromium', reason: 'a real browser for the console, in the tests' },
+  { name: 'chromium', reason: 'a real browser for the console, in the tests', isForTestsOnly: true },
   { name: 'zbar-tools', reason: 'a real reader for the QR code of the fatal screen, in the tests' },
 ];

@@ -3,14 +3,14 @@ import { readdirSync, statSync } from 'node:fs';
 import { KindlingError } from '../protocol/error.ts';
 import { run, stderrOf } from '../system/run.ts';
 import { step } from '../system/step.ts';
-import { DEBIAN_PACKAGES } from './debian-packages.ts';
+import type { DEBIAN_PACKAGES } from './debian-packages.ts';
 
 const APT_LISTS = '/var/lib/apt/lists';
 /** Older lists name packages that the mirror may have replaced meanwhile. */
 const LISTS_ARE_GOOD_FOR_MS = 3 * 86_400_000;
 
 /** Installs what is missing of the Debian packages, as root; a failure names the package, why it is needed, and what to do. */
-export async function installDebianPackages(packages = DEBIAN_PACKAGES): Promise<void> {
+export async function installDebianPackages(packages: typeof DEBIAN_PACKAGES): Promise<void> {
   const missing = packages.filter(({ name }) => !isInstalled(name));
   // The Micro-OS is made of packages that apt downloads later, so it must know them even if nothing is to be installed.
   if (missing.length > 0 || !listsAreFresh()) {

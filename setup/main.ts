@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describeError, KindlingError, toKindlingError } from '../protocol/error.ts';
 import { run } from '../system/run.ts';
+import { DEBIAN_PACKAGES } from './debian-packages.ts';
 import { generateCode } from './generate.ts';
 import { installDebianPackages } from './install-debian-packages.ts';
 import { besideBusyProcesses, longTestEnvironment, seededTestFiles, usualProjects } from './long-tests.ts';
@@ -11,30 +12,31 @@ import { pathsBeforeUpdate } from './vitest-arguments.ts';
 interface NpmCommand {
   /** Loop devices, namespaces, taps, packages: started again through sudo when the user is not root. */
   needsRoot: boolean;
-  needsDebianPackages: boolean;
+  needsDebianPackages: 'all' | 'without tests' | 'none';
   /** The last program of a command takes the place of this process. */
   start: (args: string[]) => Promise<number>;
 }
 
-const onTheWholeMachine = { needsRoot: true, needsDebianPackages: true };
-const onNodeAlone = { needsRoot: false, needsDebianPackages: false };
+const onTheWholeMachine = { needsRoot: true, needsDebianPackages: 'without tests' } as const;
+const asTest = { needsRoot: true, needsDebianPackages: 'all' } as const;
+const onNodeAlone = { needsRoot: false, needsDebianPackages: 'none' } as const;
 
 /** What each npm command needs from the machine, and what it starts once that is there. */
 const COMMANDS: Record<string, NpmCommand> = {
   demo: { ...onTheWholeMachine, start: (args) => becomeNode(['demo/main.ts', ...args]) },
   test: {
-    ...onTheWholeMachine,
+    ...asTest,
     start: (args) =>
       inOrder(
         () => lint([]),
         () => vitest([...usualProjects(args), ...args]),
       ),
   },
-  'test:long': { ...onTheWholeMachine, start: longTests },
-  'test:machines': { ...onTheWholeMachine, start: testMachines },
+  'test:long': { ...asTest, start: longTests },
+  'test:machines': { ...asTest, start: testMachines },
   bench: { ...onTheWholeMachine, start: (args) => becomeNode(['bench/main.ts', ...args]) },
   conformance: { ...onNodeAlone, start: (args) => becomeNode(['test/conformance/conformance.ts', ...args]) },
-  fuzz: { ...onTheWholeMachine, start: (args) => becomeNode(['test/fuzz/main-program.ts', ...args]) },
+  fuzz: { ...asTest, start: (args) => becomeNode(['test/fuzz/main-program.ts', ...args]) },
   mutate: { ...onNodeAlone, start: (args) => becomeNode(['test/mutation/main-program.ts', ...args]) },
   qemu: { ...onTheWholeMachine, start: (args) => becomeNode(['lab/qemu/cli.ts', ...args]) },
   example: {
@@ -60,7 +62,12 @@ async function main([name = '', ...args]: string[]): Promise<number> {
   const command = COMMANDS[name];
   if (!command) throw unknownCommand(name);
   if (command.needsRoot && process.getuid?.() !== 0) return throughSudo([name, ...args]);
-  if (command.needsDebianPackages) await installDebianPackages();
+  const { needsDebianPackages } = command;
+  if (needsDebianPackages !== 'none') {
+    await installDebianPackages(
+      DEBIAN_PACKAGES.filter(({ isForTestsOnly }) => !isForTestsOnly || needsDebianPackages === 'all'),
+    );
+  }
   generateCode();
   return command.start(args);
 }
