@@ -32,7 +32,7 @@ export const COMMANDS: [name: string, summary: string, load: () => Promise<Defin
   ],
   [
     'export',
-    'print the site as objects that «apply» takes',
+    'print the site as objects that "apply" takes',
     async () => (await import('./site-files/export.ts')).defineExport,
   ],
   [

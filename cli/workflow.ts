@@ -60,7 +60,7 @@ export function defineWorkflowCommand(command: Command): void {
       {},
     )
     .option('--hardware <file>', 'a Hardware object of Tinkerbell, instead of what is known of the node')
-    .option('--paused', 'prepare it only; «resume» lets it begin')
+    .option('--paused', 'prepare it only; "resume" lets it begin')
     .action(start);
   withConnection(command.command('templates').description('every template')).action(templates);
   withConnection(command.command('template <name>').description('print a template, or add one'))

@@ -986,7 +986,7 @@ export const ERROR_CODES = {
     exit: 2,
     retryable: false,
     meaning: 'A file is not a whole export of a site’s state, or of another version. Nothing was changed.',
-    hint: 'Make it again with «kindling state export».',
+    hint: 'Make it again with "kindling state export".',
   },
   KND_IMPORT_NOT_EMPTY: {
     exit: 4,
@@ -1017,7 +1017,7 @@ export const ERROR_CODES = {
     exit: 1,
     retryable: true,
     meaning: 'A node that was waited for stands still until somebody does something.',
-    hint: 'The message has the reason of each; «kindling node list --group needs-hand» shows them.',
+    hint: 'The message has the reason of each; "kindling node list --group needs-hand" shows them.',
   },
   KND_NODE_SECOND_MACHINE: {
     exit: 4,
@@ -1127,8 +1127,8 @@ export const ERROR_CODES = {
   KND_SITE_FILE_INVALID: {
     exit: 2,
     retryable: false,
-    meaning: 'A file for «kindling apply» cannot be used.',
-    hint: 'The message names the file, the object and the field; «kindling export» prints objects as they should be.',
+    meaning: 'A file for "kindling apply" cannot be used.',
+    hint: 'The message names the file, the object and the field; "kindling export" prints objects as they should be.',
   },
   KND_STATE_CONFLICT: {
     exit: 3,

@@ -5,6 +5,7 @@ import type { LogLineSchema, NodeView } from '../../orchestrator-stub/http/api/n
 import { KindlingError } from '../../protocol/error.ts';
 import { type ConnectionOptions, ServerConnection } from '../server-connection.ts';
 import { listNodes, type NodeFilters } from './list.ts';
+import { nodePath } from './node-path.ts';
 import { formatLogLine } from './print.ts';
 
 type Line = z.output<typeof LogLineSchema>;
@@ -29,7 +30,7 @@ async function printLogs(node: string, options: LogsOptions): Promise<void> {
   const connection = new ServerConnection(options);
   const print = (line: Line) => console.log(textOf(line, options));
   // The stream is opened first so that no line falls between the two.
-  const { id } = await connection.call<NodeView>('GET', pathOf(node));
+  const { id } = await connection.call<NodeView>('GET', nodePath(node));
   const stream = options.follow ? connection.events(`/api/v1/events?node=${id}`) : undefined;
   const first = stream?.next();
   first?.catch(() => {}); // told below, unless the lines cannot be had either
@@ -60,7 +61,7 @@ async function saveLogs(folder: string, options: LogsOptions): Promise<void> {
 }
 
 async function linesOf(connection: ServerConnection, node: string, limit: string): Promise<Line[]> {
-  const path = `${pathOf(node)}/logs?limit=${encodeURIComponent(limit)}`;
+  const path = `${nodePath(node)}/logs?limit=${encodeURIComponent(limit)}`;
   return (await connection.call<{ lines: Line[] }>('GET', path)).lines;
 }
 
@@ -72,8 +73,4 @@ function textOf(line: Line, { output }: ConnectionOptions): string {
 function fileName(name: string, id: string): string {
   const plain = name.replaceAll(/[^A-Za-z0-9_-]+/g, '-').slice(0, 64);
   return `${plain}-${id.replaceAll(/[^A-Za-z0-9-]/g, '')}`;
-}
-
-function pathOf(node: string): string {
-  return `/api/v1/nodes/${encodeURIComponent(node)}`;
 }

@@ -9,6 +9,7 @@ import { formatTable } from '../table.ts';
 import { importNodes } from './import.ts';
 import { isFiltered, type ListOptions, listNodes, NODE_COLUMNS, withNodeFilters } from './list.ts';
 import { showLogs } from './logs.ts';
+import { nodePath } from './node-path.ts';
 import { formatNode } from './print.ts';
 import { waitForNodes } from './wait.ts';
 import { watchNodes } from './watch.ts';
@@ -166,7 +167,7 @@ async function tellRefusals(connection: ServerConnection): Promise<void> {
 }
 
 async function show(node: string, options: ConnectionOptions): Promise<void> {
-  const found = await new ServerConnection(options).call<NodeView>('GET', pathOf(node));
+  const found = await new ServerConnection(options).call<NodeView>('GET', nodePath(node));
   console.log(options.output === 'json' ? JSON.stringify(found, null, 2) : formatNode(found));
 }
 
@@ -181,14 +182,14 @@ async function register(options: RegisterOptions): Promise<void> {
 }
 
 async function remove(node: string, options: ConnectionOptions): Promise<void> {
-  await new ServerConnection(options).call('DELETE', pathOf(node));
+  await new ServerConnection(options).call('DELETE', nodePath(node));
   if (options.output === 'table') console.log(`deleted ${node}`);
 }
 
 async function recoveryKey(node: string, options: ConnectionOptions): Promise<void> {
   const { keys } = await new ServerConnection(options).call<{ keys: z.output<typeof StoredKeySchema>[] }>(
     'GET',
-    `${pathOf(node)}/recovery-keys`,
+    `${nodePath(node)}/recovery-keys`,
   );
   if (options.output === 'json') console.log(JSON.stringify(keys, null, 2));
   else if (keys.length === 0) console.log(`${node} has no encrypted disk that we know of`);
@@ -205,7 +206,7 @@ async function act(
   body: unknown,
   outcome: string | ((changed: NodeView) => string),
 ): Promise<void> {
-  const changed = await new ServerConnection(options).call<NodeView>(method, pathOf(node) + path, body);
+  const changed = await new ServerConnection(options).call<NodeView>(method, nodePath(node) + path, body);
   if (options.output === 'json') console.log(JSON.stringify(changed, null, 2));
   else {
     const what = typeof outcome === 'string' ? outcome : outcome(changed);
@@ -222,8 +223,4 @@ function registrationOf(options: RegisterOptions): Record<string, string> {
   const { uuid, serial, mac, name, profile, site, proof, ekHash } = options;
   const given = Object.entries({ uuid, serial, mac, name, profile, site, proof, ekHash });
   return Object.fromEntries(given.filter((entry): entry is [string, string] => entry[1] !== undefined));
-}
-
-function pathOf(node: string): string {
-  return `/api/v1/nodes/${encodeURIComponent(node)}`;
 }

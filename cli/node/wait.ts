@@ -3,6 +3,7 @@ import { type FloorNode, NODE_STATUSES } from '../../protocol/floor.ts';
 import { type ConnectionOptions, ServerConnection } from '../server-connection.ts';
 import { printable } from '../table.ts';
 import { isFiltered, listNodes, type NodeFilters } from './list.ts';
+import { nodePath } from './node-path.ts';
 import { deadlineIn } from './watch.ts';
 
 export interface WaitOptions extends ConnectionOptions, NodeFilters {
@@ -88,7 +89,7 @@ async function chooseNodes(
 ): Promise<Set<string>> {
   if (names.length === 0) return new Set(found.map(({ id }) => id));
   const named = await Promise.all(
-    names.map((name) => connection.call<{ id: string }>('GET', `/api/v1/nodes/${encodeURIComponent(name)}`)),
+    names.map((name) => connection.call<{ id: string }>('GET', nodePath(name))),
   );
   return new Set(named.map(({ id }) => id));
 }

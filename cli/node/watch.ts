@@ -3,6 +3,7 @@ import type { NodeView } from '../../orchestrator-stub/http/api/node-schemas.ts'
 import { KindlingError, toErrorReport } from '../../protocol/error.ts';
 import { type ConnectionOptions, ServerConnection } from '../server-connection.ts';
 import { printable } from '../table.ts';
+import { nodePath } from './node-path.ts';
 import { SilenceWatch } from './silence.ts';
 
 interface WatchOptions extends ConnectionOptions {
@@ -19,7 +20,7 @@ export async function watchNodes(node: string | undefined, options: WatchOptions
   const take = (status: string) => {
     if (until && status.toLowerCase().startsWith(until.toLowerCase())) arrived.abort();
   };
-  const show = (key: string) => connection.call<NodeView>('GET', `/api/v1/nodes/${encodeURIComponent(key)}`);
+  const show = (key: string) => connection.call<NodeView>('GET', nodePath(key));
   const id = node === undefined ? undefined : (await show(node)).id;
   const events = connection.events(`/api/v1/events${id === undefined ? '' : `?node=${id}`}`, {
     signal: AbortSignal.any([arrived.signal, ...(late ? [late] : [])]),

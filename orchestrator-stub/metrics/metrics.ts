@@ -41,23 +41,13 @@ export const METRICS = {
     type: 'gauge',
     help: 'Nodes at work, by the stage they are in.',
     labels: ['stage'],
-    samples: async (name, { table }) =>
-      (await table.countByStage()).map(({ value, count }) => ({
-        name,
-        labels: { stage: value },
-        value: count,
-      })),
+    samples: async (name, { table }) => countsBy(name, 'stage', await table.countByStage()),
   },
   kindling_nodes_with_reason: {
     type: 'gauge',
     help: 'Nodes that need a hand, by the error code that says why.',
     labels: ['code'],
-    samples: async (name, { table }) =>
-      (await table.countByReason()).map(({ value, count }) => ({
-        name,
-        labels: { code: value },
-        value: count,
-      })),
+    samples: async (name, { table }) => countsBy(name, 'code', await table.countByReason()),
   },
   kindling_longest_in_status_seconds: {
     type: 'gauge',
@@ -110,6 +100,10 @@ export const METRICS = {
     samples: (name) => [{ name, value: process.memoryUsage.rss() }],
   },
 } as const satisfies Record<string, Metric>;
+
+function countsBy(name: string, label: string, rows: readonly { value: string; count: number }[]): Sample[] {
+  return rows.map(({ value, count }) => ({ name, labels: { [label]: value }, value: count }));
+}
 
 export async function readMetrics(parts: MetricsParts): Promise<string> {
   const families = await Promise.all(

@@ -37,7 +37,7 @@ export const EnrollmentRuleSchema = z
       .record(z.string().min(1).max(120), z.string().max(10_000))
       .default({})
       .describe('Further values for the template'),
-    isDisabled: z.boolean().default(false).describe('Make the workflow paused; «resume» lets it begin'),
+    isDisabled: z.boolean().default(false).describe('Make the workflow paused; "resume" lets it begin'),
   })
   .meta({ id: 'EnrollmentRule' });
 

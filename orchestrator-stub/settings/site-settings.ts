@@ -32,7 +32,7 @@ export const SiteSettingsSchema = z
       .enum(PROOF_TRUSTS)
       .default('first-use')
       .describe(
-        'Which TPM a node that has no ekHash yet may come with: any (first-use), one whose code somebody types («kindling node approve»), one with a certificate of a CA in the folder ek-ca (vendor-ca), none (listed)',
+        'Which TPM a node that has no ekHash yet may come with: any (first-use), one whose code somebody types ("kindling node approve"), one with a certificate of a CA in the folder ek-ca (vendor-ca), none (listed)',
       ),
     maxUnknownMachines: z
       .number()

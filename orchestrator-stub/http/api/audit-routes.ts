@@ -20,7 +20,7 @@ const AuditLineSchema = z
     target: z.string().describe('What it was done to, as the caller named it'),
     before: fields.describe('Fields that are no longer as they were; secrets are left out'),
     after: fields.describe('What they became'),
-    result: z.string().describe('«done», or the code of the refusal'),
+    result: z.string().describe('"done", or the code of the refusal'),
     hash: z.string().describe('SHA-256 of the line and of the hash before it'),
   })
   .meta({ id: 'AuditLine' });

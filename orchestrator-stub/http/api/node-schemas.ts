@@ -90,7 +90,7 @@ export const NodeSchema = z
     mac: z.string().nullable(),
     registeredAs: z
       .object({ uuid: z.string().nullable(), serial: z.string().nullable(), mac: z.string().nullable() })
-      .describe('What an operator said of it; «serial» and «mac» may be the word of the machine'),
+      .describe('What an operator said of it; "serial" and "mac" may be the word of the machine'),
     ip: z.string().nullable(),
     projectId: z.string(),
     desiredState: z.string(),

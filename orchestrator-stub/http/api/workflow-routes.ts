@@ -77,7 +77,7 @@ export function workflowRoutes({
         template: name,
         variables,
         hardware,
-        isPaused: z.boolean().default(false).describe('Prepare it only; «resume» lets it begin'),
+        isPaused: z.boolean().default(false).describe('Prepare it only; "resume" lets it begin'),
       }),
       answer: WorkflowSchema,
       handle: ({ body }) =>
