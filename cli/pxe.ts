@@ -16,6 +16,13 @@ interface PxeFlags {
   foreignIpxeRunsScript: boolean;
 }
 
+interface DoctorFlags {
+  mac?: string;
+  output: string;
+  seconds: number;
+  reservations?: string;
+}
+
 /** `kindling pxe` and `kindling pxe doctor`. */
 export function definePxe(pxe: Command): void {
   // Not commander's required options: those would be asked of `pxe doctor` too.
@@ -39,6 +46,10 @@ export function definePxe(pxe: Command): void {
     .description('send a DISCOVER as firmware would, and explain every offer')
     .argument('<device>', 'network device to ask on')
     .option('--mac <address>', 'ask as the machine with this address (default: the device’s own)', parseMac)
+    .option(
+      '--reservations <file>',
+      'compare with this list; asks as its first machine unless --mac is given',
+    )
     .option('--output <format>', 'table or json', 'table')
     .option('--seconds <number>', 'how long to listen for offers, for each kind of client', Number, 4)
     .action(runDoctor);
@@ -75,13 +86,14 @@ async function runPxe(flags: PxeFlags): Promise<void> {
   await untilEndSignal();
 }
 
-async function runDoctor(
-  device: string,
-  { mac, output, seconds }: { mac?: string; output: string; seconds: number },
-): Promise<void> {
+async function runDoctor(device: string, { mac, output, seconds, reservations }: DoctorFlags): Promise<void> {
   if (!(seconds > 0)) throw new KindlingError('KND_USAGE', '--seconds must be a number above 0');
   const { describeFindings, examineNetwork } = await import('../netboot/doctor/doctor.ts');
-  const findings = await examineNetwork(device, { listenMs: seconds * 1000, mac });
+  const findings = await examineNetwork(device, {
+    listenMs: seconds * 1000,
+    mac,
+    reservationsPath: reservations,
+  });
   process.stdout.write(
     output === 'json' ? `${JSON.stringify(findings, null, 2)}\n` : describeFindings(findings),
   );

@@ -720,7 +720,7 @@ export const ERROR_CODES = {
     exit: 1,
     retryable: false,
     meaning: 'No source has the image (404 or 410), and none had it when the retry window was over.',
-    hint: 'Check the address in the workflow.',
+    hint: 'Check the image’s address in the profile, or in the workflow.',
   },
   KND_IMAGE_REDIRECT: {
     exit: 1,

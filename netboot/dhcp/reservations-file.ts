@@ -25,7 +25,11 @@ const reservationsSchema = z.array(
 
 /** Reads reservations from a YAML (or JSON) file: a list of entries with mac, address, subnetMask, … */
 export function readReservationsFile(path: string): Reservations {
-  return indexReservations(parseReservations(readFileSync(path, 'utf8'), path));
+  return indexReservations(readReservations(path));
+}
+
+export function readReservations(path: string): Reservation[] {
+  return parseReservations(readFileSync(path, 'utf8'), path);
 }
 
 export function parseReservations(text: string, path: string): Reservation[] {

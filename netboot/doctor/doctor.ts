@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { readDevice } from '../device-address.ts';
+import { indexReservations, readReservations } from '../dhcp/reservations-file.ts';
 import { askNetwork, type Probe } from './ask-network.ts';
 import { type Diagnosis, explainOffers } from './explain-offers.ts';
 
@@ -16,17 +17,32 @@ export interface Finding extends Diagnosis {
   client: string;
 }
 
+export interface Examination {
+  listenMs: number;
+  /** Whom to ask as; without it the first machine of the list that may boot, or the device itself. */
+  mac?: string | undefined;
+  /** File with the reservations of the site's server. */
+  reservationsPath?: string | undefined;
+}
+
 /** Asks the network as each kind of firmware would and explains every offer. */
-export async function examineNetwork(
-  device: string,
-  options: { listenMs: number; mac?: string | undefined },
-): Promise<Finding[]> {
-  const { listenMs, mac = (await readDevice(device)).mac } = options;
+export async function examineNetwork(device: string, examination: Examination): Promise<Finding[]> {
+  const { listenMs, reservationsPath } = examination;
+  const entries = reservationsPath === undefined ? [] : readReservations(reservationsPath);
+  const bootable = entries.find(({ allowsNetboot }) => allowsNetboot !== false);
+  const mac = examination.mac ?? bootable?.mac ?? (await readDevice(device)).mac;
+  const list =
+    reservationsPath === undefined
+      ? {}
+      : { list: { path: reservationsPath, reservations: indexReservations(entries) } };
   const serves = thisMachineServes(readFileSync('/proc/net/udp', 'latin1'));
   const findings: Finding[] = [];
   for (const { name, kind, architecture } of PATIENTS) {
     const offers = await askNetwork({ device, mac, kind, architecture, listenMs });
-    findings.push({ client: name, ...explainOffers(offers, { device, mac, thisMachineServes: serves }) });
+    findings.push({
+      client: name,
+      ...explainOffers(offers, { device, mac, thisMachineServes: serves, ...list }),
+    });
   }
   return findings;
 }

@@ -1,5 +1,6 @@
 import { DhcpOption } from '../../protocol/dhcp/options.ts';
 import { addressText, type DhcpPacket } from '../../protocol/dhcp/packet.ts';
+import type { Reservation, Reservations } from '../dhcp/reservation.ts';
 
 /** One offer as a person wants to see it. */
 export interface ExplainedOffer {
@@ -23,6 +24,8 @@ export interface Asked {
   mac: string;
   /** Whether a server for network boot runs on this very machine. */
   thisMachineServes: boolean;
+  /** The list that the site's server answers by, if the doctor was given it. */
+  list?: { path: string; reservations: Reservations };
 }
 
 /** Reads what servers offered to a network-boot DISCOVER and says what a firmware would make of it. */
@@ -53,10 +56,13 @@ function findProblems(offers: ExplainedOffer[], asked: Asked): Diagnosis['proble
   const problems: Diagnosis['problems'] = [];
   const addressServers = unique(offers.filter(({ address }) => address).map(({ server }) => server));
   const bootServers = unique(offers.filter(({ bootFile }) => bootFile).map(({ server }) => server));
+  const reservation = asked.list?.reservations.find(asked.mac);
+  if (asked.list && !reservation) problems.push(notInTheList(asked.list.path, asked.mac));
   if (offers.length === 0) {
-    problems.push(nobodyAnswered(asked));
+    if (problems.length === 0) problems.push(nobodyAnswered(asked));
     return problems;
   }
+  if (reservation) problems.push(...addressesBesidesTheList(offers, reservation));
   if (addressServers.length === 0) {
     problems.push({
       what: 'no server gives addresses on this network',
@@ -69,7 +75,12 @@ function findProblems(offers: ExplainedOffer[], asked: Asked): Diagnosis['proble
       next: 'Two address servers on one network make boots fail at random; keep one.',
     });
   }
-  if (bootServers.length === 0) {
+  if (bootServers.length === 0 && reservation?.allowsNetboot === false) {
+    problems.push({
+      what: `the list does not let ${asked.mac} boot from the network, and no server names a boot file`,
+      next: 'Remove `allowsNetboot: false` from its entry and restart the server, if it is to boot.',
+    });
+  } else if (bootServers.length === 0) {
     problems.push({
       what: 'no server names a boot file',
       next: 'Run `kindling pxe --mode auto-proxy` on this network; if it is running, DHCP snooping may drop its offers.',
@@ -84,7 +95,26 @@ function findProblems(offers: ExplainedOffer[], asked: Asked): Diagnosis['proble
   return problems;
 }
 
-function nobodyAnswered({ device, mac, thisMachineServes }: Asked): Diagnosis['problems'][number] {
+function notInTheList(path: string, mac: string): Diagnosis['problems'][number] {
+  return {
+    what: `${mac} is not in ${path}: a server with this list gives it no address`,
+    next: 'Add it to the list and restart the server, or ask as a machine of the list with --mac.',
+  };
+}
+
+function addressesBesidesTheList(
+  offers: ExplainedOffer[],
+  { mac, address }: Reservation,
+): Diagnosis['problems'] {
+  return offers
+    .filter((offer) => offer.address !== undefined && offer.address !== address)
+    .map((offer) => ({
+      what: `${offer.server} offers ${offer.address} to ${mac}, and the list says ${address}`,
+      next: 'Another server gives addresses here, or the server has read an older list: restart it.',
+    }));
+}
+
+function nobodyAnswered({ device, mac, thisMachineServes, list }: Asked): Diagnosis['problems'][number] {
   if (thisMachineServes) {
     return {
       what: `this machine itself serves network boot, and cannot hear itself on ${device}`,
@@ -95,7 +125,9 @@ function nobodyAnswered({ device, mac, thisMachineServes }: Asked): Diagnosis['p
     what: `nobody answered the DISCOVER of ${mac}`,
     next:
       'Check the cable and VLAN; on a managed switch, enable PortFast and allow this port in DHCP snooping. ' +
-      'A server with a list of machines answers only those: ask as one of them with --mac.',
+      (list
+        ? 'The list has this machine, so its server does not hear us, does not run, or has read an older list.'
+        : 'A server with a list of machines answers only those: ask as one of them with --mac or --reservations.'),
   };
 }
 

@@ -6,6 +6,7 @@ import {
 } from '../../../formats/image-manifest.ts';
 import { redact } from '../../../net/redact.ts';
 import { KindlingError, toKindlingError } from '../../../protocol/error.ts';
+import { getSmall } from '../http/get.ts';
 import { getFromAny } from '../http/get-from-any.ts';
 import type { ExpectedImage, WriteImageContext, WriteImageRequest } from '../interface.ts';
 import { besides } from '../signature.ts';
@@ -14,6 +15,8 @@ import { besides } from '../signature.ts';
 const MANIFEST_KIND = MANIFEST_MAGIC.replace(/\d+$/, '');
 /** 150 bytes per 4 MiB: enough for 1.7 TiB. */
 const MAX_MANIFEST = 64 * 1024 * 1024;
+/** A page that says "not found" is no longer than this; what is longer is the image, from a server without ranges. */
+const MAX_NOT_FOUND_PAGE = 64 * 1024;
 
 /** When nothing depends on the manifest, its server gets this long to answer; the image is then written the plain way. */
 const OPTIONAL_WINDOW_MS = 15_000;
@@ -131,5 +134,27 @@ async function fetchManifest(
     return undefined;
   }
   if (!isForced) return undefined;
+  await checkImageIsThere(request, context);
   throw new KindlingError('KND_IMAGE_MANIFEST', `${redact(candidates[0] ?? '')} is not there`);
+}
+
+/** A mistyped address misses both files: to say that the manifest is missing would send a person the wrong way. */
+async function checkImageIsThere(
+  { sources, transport = {} }: WriteImageRequest,
+  { signal }: WriteImageContext,
+): Promise<void> {
+  const options = { transport, headers: { Range: 'bytes=0-0' }, ...(signal ? { signal } : {}) };
+  for (const source of sources) {
+    try {
+      if (await getSmall(source, options, MAX_NOT_FOUND_PAGE)) return;
+    } catch {
+      // any other answer than "not there", a longer one too: the image may well be there
+      signal?.throwIfAborted();
+      return;
+    }
+  }
+  throw new KindlingError(
+    'KND_IMAGE_NOT_FOUND',
+    `neither ${redact(sources[0] ?? '')} nor its manifest is there`,
+  );
 }

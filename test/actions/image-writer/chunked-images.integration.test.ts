@@ -372,6 +372,14 @@ describe('the manifest', () => {
     const forced = await write({ request: { ...request, chunks: { use: 'require' } } });
     expect(forced.error?.code).toBe('KND_IMAGE_MANIFEST');
   });
+
+  test('is not what a person looks for when the image is missing too', async () => {
+    const sources = [`${server.url}/typo.zst`, `${server.url}/typo-again.zst`];
+    const { error, disk } = await write({ request: { sources, chunks: { use: 'require' } } });
+    expect(error?.code).toBe('KND_IMAGE_NOT_FOUND');
+    expect(error?.message).toBe(`neither ${sources[0]} nor its manifest is there`);
+    expect(disk.every((byte) => byte === 0xaa)).toBe(true);
+  });
 });
 
 describe('what the request expects of a chunked image', () => {

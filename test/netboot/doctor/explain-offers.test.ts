@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { Reservation } from '../../../netboot/dhcp/reservation.ts';
+import { indexReservations } from '../../../netboot/dhcp/reservations-file.ts';
 import { thisMachineServes } from '../../../netboot/doctor/doctor.ts';
 import { explainOffers } from '../../../netboot/doctor/explain-offers.ts';
 import { decodeDhcpPacket } from '../../../protocol/dhcp/packet.ts';
@@ -57,5 +59,43 @@ describe('the doctor', () => {
         .problems.map(({ what }) => what)
         .join(),
     ).toContain('2 servers give addresses');
+  });
+
+  describe('with the list of the site’s server', () => {
+    const given = { mac: asked.mac, address: '10.5.0.20', subnetMask: '255.255.255.0' };
+    const withList = (...entries: Reservation[]) => ({
+      ...asked,
+      list: { path: 'machines.yaml', reservations: indexReservations(entries) },
+    });
+    const whats = (found: typeof offers, entries: Reservation[]) =>
+      explainOffers(found, withList(...entries)).problems.map(({ what }) => what);
+    const offered = offers.map(({ packet }) => packet.yourAddress).find((address) => address !== '0.0.0.0');
+    const onlyAddress = offers.filter(({ packet }) => packet.yourAddress !== '0.0.0.0');
+
+    it('is content when the machine gets the address of the list', () => {
+      expect(whats(offers, [{ ...given, address: offered ?? '' }])).toEqual([]);
+    });
+
+    it('says that a machine is not in the list', () => {
+      expect(whats([], [])).toEqual([
+        '52:54:00:00:00:01 is not in machines.yaml: a server with this list gives it no address',
+      ]);
+    });
+
+    it('says which server gives another address than the list', () => {
+      expect(whats(offers, [given])).toEqual([
+        expect.stringMatching(`offers ${offered} to 52:54:00:00:00:01, and the list says 10.5.0.20`),
+      ]);
+    });
+
+    it('says that the list itself keeps the machine from booting', () => {
+      expect(whats(onlyAddress, [{ ...given, address: offered ?? '', allowsNetboot: false }])).toEqual([
+        'the list does not let 52:54:00:00:00:01 boot from the network, and no server names a boot file',
+      ]);
+    });
+
+    it('does not send a listed machine to look at the list when nobody answers', () => {
+      expect(explainOffers([], withList(given)).problems[0]?.next).toContain('The list has this machine');
+    });
   });
 });
