@@ -20,14 +20,34 @@ beforeEach(async () => {
   writeFileSync(join(folder, 'disk.raw'), '');
   truncateSync(join(folder, 'disk.raw'), 64 * 1024 ** 3);
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
+afterEach(async () => {
+  // where the test failed, what it started still writes into the folder
+  for (const { pid } of programs()) killIfThere(pid);
+  await expect.poll(programs).toEqual([]);
+  await rm(folder, { recursive: true, force: true });
+});
 
-/** What runs with this test's mark in its environment, which every process hands down: the command line of each. */
 function runningPrograms(): string[] {
+  return programs().map(({ line }) => line);
+}
+
+/** What runs with this test's mark in its environment, which every process hands down. */
+function programs(): { pid: number; line: string }[] {
   return readdirSync('/proc')
     .filter((pid) => /^\d+$/.test(pid) && (readProcess(pid, 'environ') ?? '').includes(`${MARK}=${mark}`))
-    .map((pid) => (readProcess(pid, 'cmdline') ?? '').replaceAll('\0', ' ').trim())
-    .filter((line) => line !== '');
+    .map((pid) => ({
+      pid: Number(pid),
+      line: (readProcess(pid, 'cmdline') ?? '').replaceAll('\0', ' ').trim(),
+    }))
+    .filter(({ line }) => line !== '');
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // ended meanwhile
+  }
 }
 
 function readProcess(pid: string, file: string): string | undefined {
