@@ -66,4 +66,9 @@ export const COMMANDS: [name: string, summary: string, load: () => Promise<Defin
     'check a config file, render its cloud-init, write a USB stick',
     async () => (await import('./standalone.ts')).defineStandalone,
   ],
+  [
+    'version',
+    'what this program is, and whether it is the one that was released',
+    async () => (await import('./version.ts')).defineVersion,
+  ],
 ];

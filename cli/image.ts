@@ -1,4 +1,4 @@
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
+import { createHash, sign } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
@@ -20,6 +20,7 @@ import type { Finding } from '../images/unused/find-unused.ts';
 import { KindlingError } from '../protocol/error.ts';
 import { imageSignatureText } from '../protocol/image-signature.ts';
 import { step } from '../system/step.ts';
+import { makeKeyFiles, readPrivateKey, readPublicKey } from './key-files.ts';
 
 /** `kindling image`: make, check, compare, unpack and sign images for the image writer. */
 export function defineImage(command: Command): void {
@@ -77,7 +78,7 @@ interface IndexCommandOptions {
 async function index(raw: string, options: IndexCommandOptions): Promise<void> {
   const blob = options.output ?? `${raw}.zst`;
   // read before the long work: a wrong key is told at once
-  const key = options.key ? await readKey(options.key) : undefined;
+  const key = options.key ? await readPrivateKey(options.key) : undefined;
   const result = await step(`indexing ${raw}`, (say) =>
     indexImage(raw, blob, {
       chunkSize: parseNumber(options.chunkSize, 'chunk size') * 1024 * 1024,
@@ -123,16 +124,6 @@ async function readTrusted(image: string, trust: string[] | undefined): Promise<
   throw new KindlingError('KND_IMAGE_SIGNATURE', `${path} is not signed by a trusted key`);
 }
 
-async function readPublicKey(path: string): Promise<string> {
-  try {
-    const pem = await readFile(path, 'utf8');
-    if (createPublicKey(pem).asymmetricKeyType !== 'ed25519') throw new Error('not Ed25519');
-    return pem;
-  } catch (cause) {
-    throw new KindlingError('KND_USAGE', `${path} is not an Ed25519 public key in PEM form`, { cause });
-  }
-}
-
 async function diff(oldPath: string, newPath: string, options: { json?: boolean }): Promise<void> {
   const difference = diffManifests(await readManifest(oldPath), await readManifest(newPath));
   const { changed, total, bytesToFetch } = difference;
@@ -148,8 +139,8 @@ async function extract(image: string, raw: string, options: { trust?: string[] }
 }
 
 async function signCommand(file: string, options: { key: string; newKey?: boolean }): Promise<void> {
-  if (options.newKey) await makeKey(options.key);
-  const key = await readKey(options.key);
+  if (options.newKey) await makeKeyFiles(options.key);
+  const key = await readPrivateKey(options.key);
   const head = await readStart(file, MANIFEST_MAGIC.length);
   if (head === MANIFEST_MAGIC) {
     await writeFile(file, signManifest(await readFile(file, 'utf8'), key));
@@ -159,27 +150,6 @@ async function signCommand(file: string, options: { key: string; newKey?: boolea
   const text = imageSignatureText(await sha256Of(file));
   await writeFile(`${file}.sig`, `${sign(null, Buffer.from(text), key).toString('base64')}\n`);
   console.log(`${file}.sig: written`);
-}
-
-/** The private key is readable by its owner only, and an existing one is never overwritten. */
-async function makeKey(path: string): Promise<void> {
-  const { privateKey, publicKey } = generateKeyPairSync('ed25519');
-  try {
-    await writeFile(path, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600, flag: 'wx' });
-  } catch (cause) {
-    throw new KindlingError('KND_USAGE', `${path} cannot be made: does it exist already?`, { cause });
-  }
-  await writeFile(`${path}.pub`, publicKey.export({ type: 'spki', format: 'pem' }));
-}
-
-async function readKey(path: string) {
-  try {
-    const key = createPrivateKey(await readFile(path));
-    if (createPublicKey(key).asymmetricKeyType !== 'ed25519') throw new Error('not Ed25519');
-    return key;
-  } catch (cause) {
-    throw new KindlingError('KND_USAGE', `${path} is not an Ed25519 private key in PEM form`, { cause });
-  }
 }
 
 async function readStart(file: string, length: number): Promise<string> {

@@ -1,5 +1,6 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { KindlingError } from '../protocol/error.ts';
+import { startWorker } from '../system/worker.ts';
 import type { Frame, FrameAnswer, FrameOrder } from './frame.ts';
 
 /** Compresses and hashes chunks on several threads. */
@@ -26,7 +27,7 @@ export class FrameCompressor {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL('./compress.worker.ts', import.meta.url));
+    const worker = startWorker('images/compress.worker.ts');
     worker.on('message', (answer: FrameAnswer) => {
       const waiting = this.#waiting.get(answer.id);
       this.#waiting.delete(answer.id);

@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { KindlingError } from '../protocol/error.ts';
+import { homeFolder } from '../system/home-folder.ts';
 
 const HOUR_MS = 3_600_000;
 /** Of each kind this many entries always stay; older ones go once nobody has used them for a while. */
@@ -15,7 +15,7 @@ const OTHER_BUILDER_DEADLINE_MS = HOUR_MS / 2;
 
 /** Where everything slow to make is kept: `${XDG_CACHE_HOME:-~/.cache}/kindling`. */
 export function cacheRoot(): string {
-  return join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'kindling');
+  return join(process.env['XDG_CACHE_HOME'] || join(homeFolder(), '.cache'), 'kindling');
 }
 
 /**

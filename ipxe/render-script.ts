@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { KindlingError } from '../protocol/error.ts';
+import { readOwnText } from '../system/own-file.ts';
 
 /** What boot.ipxe is told about the site. Addresses may hold iPXE's own `${…}` settings. */
 export interface BootScriptSettings {
@@ -76,7 +75,7 @@ function render(name: string, values: Record<string, string>): string {
       throw new KindlingError('KND_USAGE', `${key} = ${JSON.stringify(value)} would change the iPXE script`);
     }
   }
-  const template = readFileSync(join(import.meta.dirname, 'scripts', name), 'utf8');
+  const template = readOwnText(`ipxe/scripts/${name}`);
   return template.replaceAll(/@([A-Z_]+)@/g, (_, key: string) => {
     const value = values[key];
     if (value === undefined) throw new Error(`${name} asks for @${key}@, which nothing gives`);

@@ -803,12 +803,30 @@ export const ERROR_CODES = {
     meaning: 'A Debian package that becomes part of the Micro-OS could not be had.',
     hint: 'Run apt-get update, check that the machine reaches its Debian mirror, then try again.',
   },
+  KND_BUILD_SOURCES: {
+    exit: 3,
+    retryable: false,
+    meaning: 'The one-file program was asked for a build that needs the repository and Debian’s compilers.',
+    hint: 'Give the folder of a ready-made Micro-OS with --micro-os, or build it in the repository: npm run kindling -- build microos.',
+  },
   KND_EXECUTABLE_BROKEN: {
     exit: 3,
     retryable: false,
     meaning:
       'The file kindling-agent is damaged, or the system lacks what its launcher needs (exit code 127).',
     hint: 'Compare the file or the Micro-OS with its SHA256SUMS and copy it again; the message tells if /proc is missing.',
+  },
+  KND_RELEASE_SIGNATURE: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The list of a release’s files is not signed by the key that was given.',
+    hint: 'Do not use the files. Fetch list, signature and key again, the key from a source that you trust.',
+  },
+  KND_RELEASE_UNKNOWN_FILE: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The program is not one of the files of the release whose signed list was given.',
+    hint: 'Check that the list is of the same version; if it is, the file was changed: install it again.',
   },
   KND_SETUP_FAILED: {
     exit: 3,

@@ -21,7 +21,7 @@ export const FOLDERS: readonly Folder[] = [
   {
     name: 'test',
     holds: 'Mirrors the tree; `test/wire` and `test/provisioning` test several parts together',
-    mayImport: ['bench', 'demo', 'setup', 'lab', 'cli', ...PRODUCTS, ...NODE],
+    mayImport: ['bench', 'demo', 'release', 'setup', 'lab', 'cli', ...PRODUCTS, ...NODE],
   },
   {
     name: 'bench',
@@ -32,6 +32,11 @@ export const FOLDERS: readonly Folder[] = [
     name: 'demo',
     holds: '`npm run demo`: a virtual machine becomes a running node',
     mayImport: ['lab', 'cli', ...PRODUCTS],
+  },
+  {
+    name: 'release',
+    holds: '`npm run release`: the program as one file, its packages, and the proof of what is in them',
+    mayImport: ['setup', 'cli', ...PRODUCTS, ...NODE],
   },
   {
     name: 'setup',

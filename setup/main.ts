@@ -34,6 +34,7 @@ const COMMANDS: Record<string, NpmCommand> = {
   },
   'test:long': { ...asTest, start: longTests },
   'test:machines': { ...asTest, start: testMachines },
+  release: { ...onTheWholeMachine, start: (args) => becomeNode(['release/main.ts', ...args]) },
   bench: { ...onTheWholeMachine, start: (args) => becomeNode(['bench/main.ts', ...args]) },
   conformance: { ...onNodeAlone, start: (args) => becomeNode(['test/conformance/conformance.ts', ...args]) },
   fuzz: { ...asTest, start: (args) => becomeNode(['test/fuzz/main-program.ts', ...args]) },

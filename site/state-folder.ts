@@ -1,12 +1,12 @@
 import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, renameSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { KindlingError } from '../protocol/error.ts';
+import { homeFolder } from '../system/home-folder.ts';
 
 /** Where the stub keeps its database, CA and artifacts unless told otherwise. */
 export function defaultStateFolder(environment: NodeJS.ProcessEnv = process.env): string {
-  const base = environment['XDG_STATE_HOME'] || join(homedir(), '.local', 'state');
+  const base = environment['XDG_STATE_HOME'] || join(homeFolder(), '.local', 'state');
   return join(base, 'kindling');
 }
 

@@ -3,8 +3,8 @@ import { Worker, type WorkerOptions } from 'node:worker_threads';
 
 /**
  * Starts a worker thread from one of our own files, from the sources as well as from inside the one-file executable.
- * The file is named by its path in the repository and must end in `.worker.ts`: the build finds such files below
- * `agent/` and `actions/`, bundles each with all it imports, and puts it into the executable.
+ * The file is named by its path in the repository and must end in `.worker.ts`: the build finds such files
+ * (initrd/executable/bundle.ts), bundles each with all it imports, and puts it into the executable.
  *
  *     startWorker('actions/image-writer/decompress.worker.ts', { workerData })
  *

@@ -1,4 +1,4 @@
-import { readShellScript } from '../../system/shell-script.ts';
+import { readOwnText } from '../../system/own-file.ts';
 import type { FileToPlace } from '../target-root/place-file.ts';
 
 /** What the encrypted system needs in it to open its volumes: for Debian's initramfs-tools and cryptsetup, which Ubuntu has too. */
@@ -80,7 +80,7 @@ rm -f /run/kindling-extend
 
 const script = (name: 'seal' | 'tpm-policy' | 'unlock', path: string, mode: number): FileToPlace => ({
   path,
-  contents: readShellScript(`actions/ubuntu/measured-boot/${name}.sh`),
+  contents: readOwnText(`actions/ubuntu/measured-boot/${name}.sh`),
   mode,
 });
 

@@ -7,7 +7,7 @@ import vm from 'node:vm';
 // A cache is used only where V8's options are those it was made with; a hash of them is part of it.
 
 const OPTIONS_HASH = { offset: 12, size: 4 }; // V8 src/snapshot/code-serializer.h, SerializedCodeData
-const filename = 'kindling-agent.js'; // as in sea-main.ts
+const filename = 'kindling.js'; // as in sea-main.ts
 
 function make(script: string, cache: string): void {
   writeFileSync(cache, new vm.Script(readFileSync(script, 'latin1'), { filename }).createCachedData());

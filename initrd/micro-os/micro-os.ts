@@ -1,14 +1,14 @@
-import { createHash } from 'node:crypto';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { constants, zstdCompress } from 'node:zlib';
+import { formatChecksums } from '../../formats/checksum-list.ts';
 import { encodeCpio } from '../../formats/cpio.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { step } from '../../system/step.ts';
 import { cached, hashOf, hashOfFile } from '../build-cache.ts';
 import { type DebianPackage, dependencyOf, resolvePackages, unpackPackage } from '../debian/packages.ts';
-import { ensureAgent } from '../executable/agent-executable.ts';
+import { ensureAgent, mustHaveSources } from '../executable/agent-executable.ts';
 import type { Profile } from './contents.ts';
 import { saveOrigins } from './explain.ts';
 import { ROOT_ARGUMENTS } from './kernel-arguments.ts';
@@ -48,6 +48,7 @@ const OUR_SOURCES = [
 
 /** The Micro-OS for this profile, built only if something it is made of has changed. */
 export async function ensureMicroOs(profile: Profile, compression: Compression = 'quick'): Promise<MicroOs> {
+  mustHaveSources('the Micro-OS');
   const kernelName = await dependencyOf('linux-image-amd64', /^linux-image-[0-9].*-amd64$/);
   const [agent, resolved] = await Promise.all([
     ensureAgent(),
@@ -137,10 +138,9 @@ async function compress(archive: Buffer, level: number): Promise<Buffer> {
 }
 
 async function writeChecksums(folder: string): Promise<void> {
-  const lines: string[] = [];
-  for (const name of (await readdir(folder)).sort()) {
-    const hash = createHash('sha256').update(await readFile(join(folder, name)));
-    lines.push(`${hash.digest('hex')}  ${name}\n`);
-  }
-  await writeFile(join(folder, 'SHA256SUMS'), lines.join(''));
+  const names = await readdir(folder);
+  const files = await Promise.all(
+    names.map(async (name) => ({ name, sha256: await hashOfFile(join(folder, name)) })),
+  );
+  await writeFile(join(folder, 'SHA256SUMS'), formatChecksums(files));
 }

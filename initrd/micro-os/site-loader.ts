@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isSea } from 'node:sea';
 import { readElf, SEGMENT } from '../../formats/elf.ts';
+import { readOwnFile } from '../../system/own-file.ts';
 import { cached, hashOfFile } from '../build-cache.ts';
 import { runTool } from '../build-tool.ts';
 import { makeEfiProgram } from './efi-program.ts';
@@ -18,6 +20,8 @@ export interface SiteLoaderParts {
 
 const SOURCES = join(import.meta.dirname, '../loader');
 const FILES = ['loader.c', 'efi.h', 'sha256.h', 'loader.ld'];
+/** The name of the compiled loader inside the one-file executable. */
+export const LOADER_CODE = 'initrd/loader/loader.bin';
 /** For shims: programs whose generation is below the one a shim asks for are refused. */
 const SBAT = `sbat,1,SBAT Version,sbat,1,https://github.com/rhboot/shim/blob/main/SBAT.md
 kindling.loader,1,Kindling,kindling.loader,1,initrd/loader/loader.c
@@ -68,7 +72,9 @@ function encodePins(initrds: SiteLoaderParts['initrds']): Buffer {
   ]);
 }
 
-async function loaderCode(): Promise<Buffer> {
+/** The loader's machine code, compiled here; the one-file `kindling` carries it, so that a site needs no compiler. */
+export async function loaderCode(): Promise<Buffer> {
+  if (isSea()) return readOwnFile(LOADER_CODE);
   const sources = await Promise.all(FILES.map((name) => hashOfFile(join(SOURCES, name))));
   const folder = await cached('loader', { sources, COMPILER_OPTIONS }, async (target) => {
     const elf = join(target, 'loader.elf');

@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { extname } from 'node:path';
 import type { RawRoute } from '../../net/server/route.ts';
 import { KindlingError } from '../../protocol/error.ts';
+import { listOwnFiles, readOwnFile } from '../../system/own-file.ts';
 
 /** Made by setup/generate-console.ts. */
-const FOLDER = fileURLToPath(new URL('../../console/generated/', import.meta.url));
+const FOLDER = 'console/generated';
 
 /** Addresses that a person may open, reload and send to somebody. All are the same page; its script reads the address. */
 export const CONSOLE_PAGES = ['/', '/nodes/{id}'] as const;
@@ -51,10 +50,10 @@ interface ConsoleFile {
 }
 
 /** The console: one page at several addresses, and the files it is made of. It holds no secret, so anyone may load it. */
-export function consoleRoutes(folder = FOLDER): RawRoute[] {
+export function consoleRoutes(): RawRoute[] {
   let loaded: Map<string, ConsoleFile> | undefined;
   const file = (name: string): ConsoleFile => {
-    loaded ??= loadFiles(folder);
+    loaded ??= loadFiles();
     const found = loaded.get(name);
     if (!found) throw new KindlingError('KND_API_NOT_FOUND', `the console has no file ${name}`);
     return found;
@@ -82,18 +81,15 @@ export function consoleRoutes(folder = FOLDER): RawRoute[] {
 }
 
 /** All of them, in memory: together they are smaller than one page of photos, and a rebuild under us changes nothing. */
-function loadFiles(folder: string): Map<string, ConsoleFile> {
-  let names: string[];
-  try {
-    names = readdirSync(folder);
-  } catch (cause) {
-    throw new KindlingError('KND_CONSOLE_MISSING', `the console was not built into ${folder}`, { cause });
-  }
+function loadFiles(): Map<string, ConsoleFile> {
+  const names = listOwnFiles(FOLDER);
+  if (names.length === 0)
+    throw new KindlingError('KND_CONSOLE_MISSING', `the console was not built into ${FOLDER}`);
   return new Map(
     names
       .filter((name) => TYPES[extname(name)] !== undefined)
       .map((name) => {
-        const plain = readFileSync(join(folder, name));
+        const plain = readOwnFile(`${FOLDER}/${name}`);
         return [
           name,
           {
@@ -102,7 +98,7 @@ function loadFiles(folder: string): Map<string, ConsoleFile> {
             plain,
             encoded: ENCODINGS.map(({ name: encoding, ending }) => ({
               name: encoding,
-              bytes: readFileSync(join(folder, name + ending)),
+              bytes: readOwnFile(`${FOLDER}/${name}${ending}`),
             })),
           },
         ];

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readOwnText } from '../../system/own-file.ts';
 
 export interface Template {
   name: string;
@@ -21,5 +21,5 @@ export function cloudInitTemplate(): string {
 }
 
 function read(file: string): string {
-  return readFileSync(new URL(`./templates/${file}`, import.meta.url), 'utf8');
+  return readOwnText(`orchestrator-stub/workflow/templates/${file}`);
 }

@@ -1,5 +1,5 @@
+import { readOwnText } from '../own-file.ts';
 import { shellQuote } from '../shell-quote.ts';
-import { readShellScript } from '../shell-script.ts';
 
 /** Where the script notes that it has reported: on immutable systems only /etc lasts. */
 export const FIRST_BOOT_MARKER = '/etc/kindling/first-boot-reported';
@@ -33,6 +33,6 @@ export function firstBootScript(settings: FirstBootSettings): string {
   return Object.entries(values).reduce(
     (script, [name, value = '']) =>
       script.replace(new RegExp(`^${name}=''(?=\\s)`, 'm'), () => `${name}=${shellQuote(value)}`),
-    readShellScript('system/first-boot/first-boot.sh'),
+    readOwnText('system/first-boot/first-boot.sh'),
   );
 }

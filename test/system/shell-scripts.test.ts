@@ -1,7 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { readShellScript } from '../../system/shell-script.ts';
 
 const scripts = execFileSync('git', ['ls-files', '*.sh', 'initrd/init/init'], { encoding: 'utf8' })
   .trim()
@@ -17,10 +15,4 @@ describe.each(scripts)('%s', (script) => {
     const { stdout, error } = spawnSync('shellcheck', ['--severity=warning', script], { encoding: 'utf8' });
     expect({ stdout, error }).toEqual({ stdout: '', error: undefined });
   });
-});
-
-it('a script that goes into the executable is ASCII, because assets are read as latin1', () => {
-  const path = 'system/first-boot/first-boot.sh';
-  expect(readShellScript(path)).toBe(readFileSync(path, 'utf8'));
-  expect(readShellScript(path)).toMatch(/^[\n\x20-\x7e]*$/);
 });

@@ -4,43 +4,37 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readElf, SEGMENT } from '../../../formats/elf.ts';
-import { ensureAgent, ensureExecutable } from '../../../initrd/executable/agent-executable.ts';
+import { ensureAgent } from '../../../initrd/executable/agent-executable.ts';
 import { bundleProgram } from '../../../initrd/executable/bundle.ts';
+import { ensureExecutable } from '../../../initrd/executable/executable.ts';
+import { makeEmptyRoot, startInRoot } from './empty-root.ts';
 
 let folder = '';
 let probe = '';
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kindling-executable-test-'));
-  const workers = ['test/initrd/executable/probe.worker.ts'];
-  const scripts = ['system/first-boot/first-boot.sh'];
-  probe = await ensureExecutable(
-    await bundleProgram('test/initrd/executable/probe-program.ts', workers, scripts),
-  );
+  const bundle = await bundleProgram({
+    main: 'test/initrd/executable/probe-program.ts',
+    workers: ['test/initrd/executable/probe.worker.ts'],
+    files: ['system/first-boot/first-boot.sh'],
+    stamp: { version: '0.0.0', commit: 'none', time: 0 },
+  });
+  probe = await ensureExecutable('probe', bundle);
 });
 
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Starts the program in an empty root file system of its own mount namespace: no libc, no /proc, nothing. */
-async function runInEmptyRoot(program: string, args: string[], options: { asFirstProcess?: boolean } = {}) {
-  const root = await mkdtemp(join(folder, 'root-'));
-  await copyFile(program, join(root, 'program'));
-  const namespaces = options.asFirstProcess ? ['--mount', '--pid', '--fork'] : ['--mount'];
-  return execa('unshare', [...namespaces, '--propagation=private', 'chroot', root, '/program', ...args], {
-    reject: false,
-    extendEnv: false, // nor does it know our folders
-    env: { PATH: process.env['PATH'] },
-  });
-}
-
 describe('the executable', () => {
   it('needs nothing but itself: static, and runs in an empty root as the first process', async () => {
     const elf = readElf(await readFile(probe), probe);
     expect(elf.segments.some(({ type }) => type === SEGMENT.INTERPRETER)).toBe(false);
 
-    const { stdout, stderr } = await runInEmptyRoot(probe, [], { asFirstProcess: true });
+    const { stdout, stderr } = await startInRoot(await makeEmptyRoot(folder, probe), [], {
+      asFirstProcess: true,
+    });
     expect(stderr).toBe('');
     const facts = JSON.parse(stdout.replace('PROBE ', '')) as Record<string, unknown>;
     expect(facts).toMatchObject({
@@ -105,7 +99,7 @@ describe('the executable', () => {
 
 describe('kindling-agent', () => {
   it('tells version and commit, in an empty root', async () => {
-    const { stdout } = await runInEmptyRoot(await ensureAgent(), ['--version']);
+    const { stdout } = await startInRoot(await makeEmptyRoot(folder, await ensureAgent()), ['--version']);
     expect(stdout).toMatch(/^kindling-agent \d+\.\d+\.\d+ \([0-9a-f]{9}\)$/);
   });
 

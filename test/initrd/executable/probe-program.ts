@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import ffi from 'node:ffi';
 import { readdirSync } from 'node:fs';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { readShellScript } from '../../../system/shell-script.ts';
+import { readOwnText } from '../../../system/own-file.ts';
 import { startWorker } from '../../../system/worker.ts';
 
 // Not the agent: a program that tells, from inside the one-file executable, what works there.
@@ -33,7 +33,7 @@ async function probe() {
     url: new URL('http://bücher.example/').host,
     latin1: new TextDecoder('latin1').decode(Buffer.from([0xe4])),
     utf16: new TextDecoder('utf-16le').decode(Buffer.from('ü', 'utf16le')),
-    script: readShellScript('system/first-boot/first-boot.sh').slice(0, 9),
+    script: readOwnText('system/first-boot/first-boot.sh').slice(0, 9),
     environmentOption: process.execArgv.join(' '),
   };
 }

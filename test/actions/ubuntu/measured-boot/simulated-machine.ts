@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { readShellScript } from '../../../../system/shell-script.ts';
+import { readOwnText } from '../../../../system/own-file.ts';
 import { waitFor } from '../../../../system/wait.ts';
 
 const SCRIPTS = ['seal', 'tpm-policy', 'unlock'] as const;
@@ -287,7 +287,7 @@ export class SimulatedMachine implements AsyncDisposable {
     for (const name of SCRIPTS) {
       const text = PLACES.reduce(
         (all, place) => all.replaceAll(place, `${this.folder}${place}`),
-        readShellScript(`actions/ubuntu/measured-boot/${name}.sh`),
+        readOwnText(`actions/ubuntu/measured-boot/${name}.sh`),
       );
       const file = name === 'tpm-policy' ? 'tpm-policy.sh' : name;
       this.write(`usr/local/lib/kindling/${file}`, text.replace('device:/dev/tpmrm0', this.#tcti()));
