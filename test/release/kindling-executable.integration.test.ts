@@ -57,7 +57,8 @@ describe('kindling as one static file, in a root with nothing else', () => {
     try {
       const page = await fetch(`${url}/`);
       expect(await page.text()).toContain('<title>Kindling</title>');
-      expect((await fetch(`${url}/healthz`)).status).toBe(200);
+      const templates = await (await fetch(`${url}/api/v1/templates`)).text();
+      expect(templates).toContain('microvisor');
     } finally {
       server.kill('SIGTERM');
     }
