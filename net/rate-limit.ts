@@ -42,6 +42,15 @@ export class RateLimit {
     return true;
   }
 
+  /** How much the address may still take now. */
+  room(address: string): number {
+    const { inAll } = this.#limits;
+    const own = this.#bucketOf(addressGroup(address));
+    this.#refill(own, this.#limits);
+    if (inAll) this.#refill(this.#all, inAll);
+    return Math.floor(inAll ? Math.min(own.left, this.#all.left) : own.left);
+  }
+
   #bucketOf(group: string): Bucket {
     const bucket = this.#buckets.get(group) ?? { left: this.#limits.burst, at: this.#now() };
     this.#buckets.delete(group);

@@ -18,7 +18,8 @@ interface Entrance {
 }
 
 const NOTHING = 'nothing';
-const CONNECTIONS = 'connections: 4,096 per address, 16,384 in all; 20 s for the first word';
+const CONNECTIONS =
+  'connections: 4,096 per address, 16,384 in all; 20 s for the first word; of 1,025 that ask for nothing the oldest goes';
 const CONSOLE = 'files of the console, the same for everybody, held in memory';
 const KEY = 'a key of 128 bits in the address, one per purpose and generation';
 
@@ -64,7 +65,7 @@ const HTTP: Record<string, Entrance> = {
   'POST /v1/logs': {
     changes: 'adds lines to the log of a stranger; of a registered node only with its token',
     limits:
-      '1 MiB unpacked, of a node with its token 4 MiB, 1,000 records; 16 kB/s per address, 1 MiB/s in all; 1 MB kept per stranger, pruned by arrival',
+      '1 MiB unpacked, of a node with its token 4 MiB, 1,000 records; 16 kB/s per address, 1 MiB/s in all after 8 MiB; no more is unpacked than that leaves; 1 MB kept per stranger, pruned by arrival',
   },
   'GET /tink-stack/local-boot/{mac}': {
     changes: 'an event says that a node starts from its disk',

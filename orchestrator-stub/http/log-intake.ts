@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { plainAddress } from '../../net/address-group.ts';
@@ -37,7 +38,7 @@ const MAX_AHEAD_MS = 5 * 60_000;
 const STRANGERS = {
   burst: 1024 * 1024,
   perSecond: 16 * 1024,
-  inAll: { burst: 64 * 1024 * 1024, perSecond: 1024 * 1024 },
+  inAll: { burst: 8 * 1024 * 1024, perSecond: 1024 * 1024 },
 } as const;
 
 /**
@@ -55,15 +56,7 @@ export function logIntakeRoute({ hosts, logs, bus, caller, now }: LogIntakeParts
       const who = await caller?.(request.headers.authorization);
       const type = request.headers['content-type'] ?? '';
       const isStranger = caller !== undefined && !who;
-      const limit = isStranger ? STRANGERS.burst : BODY_LIMIT_BYTES;
-      const requireRoom = (bytes: number) => {
-        if (isStranger && !strangers.allows(plainAddress(request.socket.remoteAddress), bytes))
-          throw new KindlingError('KND_API_BUSY', 'too many log lines without a token');
-      };
-      const sent = await readBody(request, limit);
-      requireRoom(sent.length); // before it is unpacked, which costs more than to send it
-      const body = await decompress(sent, request.headers['content-encoding'], limit);
-      requireRoom(Math.max(0, body.length - sent.length));
+      const body = isStranger ? await readStrangersBody(request) : await readNodesBody(request);
       const records = readRecords(body, type);
       const byHost = new Map<HostId, { host: Host; own: OtlpRecord[] }>();
       for (const record of records) {
@@ -88,6 +81,30 @@ export function logIntakeRoute({ hosts, logs, bus, caller, now }: LogIntakeParts
       }
     },
   };
+
+  /** Pays for what is sent before it is unpacked, and unpacks no more than the address has left. */
+  async function readStrangersBody(request: IncomingMessage): Promise<Buffer> {
+    const address = plainAddress(request.socket.remoteAddress);
+    const pay = (bytes: number) => {
+      if (!strangers.allows(address, bytes)) throw busy();
+    };
+    const sent = await readBody(request, STRANGERS.burst);
+    pay(sent.length);
+    const room = strangers.room(address);
+    const limit = Math.max(sent.length + room, 1);
+    const body = await unpackBody(sent, request.headers['content-encoding'], limit);
+    pay(body ? Math.max(0, body.length - sent.length) : room);
+    if (body) return body;
+    if (limit >= STRANGERS.burst - 1) throw tooLarge(STRANGERS.burst);
+    throw busy();
+  }
+
+  async function readNodesBody(request: IncomingMessage): Promise<Buffer> {
+    const sent = await readBody(request);
+    const body = await unpackBody(sent, request.headers['content-encoding'], BODY_LIMIT_BYTES);
+    if (!body) throw tooLarge(BODY_LIMIT_BYTES);
+    return body;
+  }
 
   async function hostOf({ attributes }: OtlpRecord, header: string | string[] | undefined): Promise<Host> {
     const hostId = toHostId(String(attributes['kindling.node'] ?? ''));
@@ -165,13 +182,27 @@ function readRecords(body: Buffer, type: string): OtlpRecord[] {
   );
 }
 
-async function decompress(body: Buffer, encoding: string | undefined, limit: number): Promise<Buffer> {
+/** Undefined: longer than `limit` when unpacked. */
+async function unpackBody(
+  body: Buffer,
+  encoding: string | undefined,
+  limit: number,
+): Promise<Buffer | undefined> {
   if (encoding === undefined || encoding === 'identity') return body;
   if (encoding !== 'gzip')
     throw new KindlingError('KND_API_INVALID', `cannot read content-encoding ${encoding}`);
   try {
     return await unpack(body, { maxOutputLength: limit });
   } catch (cause) {
-    throw new KindlingError('KND_API_INVALID', 'the body is not gzip, or too large unpacked', { cause });
+    if (cause instanceof RangeError) return undefined;
+    throw new KindlingError('KND_API_INVALID', 'the body is not gzip', { cause });
   }
+}
+
+function busy(): KindlingError {
+  return new KindlingError('KND_API_BUSY', 'too many log lines without a token');
+}
+
+function tooLarge(limit: number): KindlingError {
+  return new KindlingError('KND_API_TOO_LARGE', `the body is larger than ${limit} bytes when unpacked`);
 }

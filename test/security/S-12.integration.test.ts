@@ -77,6 +77,38 @@ it('a client that asks for a file and reads nothing is cut off', async () => {
   socket.destroy();
 });
 
+it('the connection that was silent longest makes room, one that has asked stays', async () => {
+  const few = await listenPlain(
+    { http, grpc: (socket) => socket.destroy() },
+    { host: '127.0.0.1', port: 0, mostSilent: 2 },
+  );
+  const connectTo = async () => {
+    const accepted = once(http, 'connection') as Promise<[Socket]>;
+    const socket = connect(few.port, '127.0.0.1');
+    socket.on('error', () => {}).resume();
+    socket.write('P'); // a connection is handed on with its first byte
+    return { socket, served: (await accepted)[0] };
+  };
+  try {
+    const asks = connect(few.port, '127.0.0.1').resume();
+    asks.write('POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n');
+    asks.write('Content-Length: 2\r\n\r\n{}');
+    await once(asks, 'data');
+    const first = await connectTo();
+    const second = await connectTo();
+    const isGone = once(first.served, 'close');
+    const third = await connectTo();
+    await isGone;
+    expect([asks.readyState, second.served.destroyed, third.served.destroyed]).toEqual([
+      'open',
+      false,
+      false,
+    ]);
+  } finally {
+    await few.close();
+  }
+});
+
 it('slots are limited per address and in all, and come back', () => {
   const slots = new Slots({ inAll: 3, perAddress: 2 });
   const first = slots.take('10.0.0.1');
