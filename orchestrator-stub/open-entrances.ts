@@ -30,7 +30,10 @@ const HTTP: Record<string, Entrance> = {
     limits:
       '256 kB, of a stranger 64 kB are kept; 1,000 new strangers per /24, then one a second; `maxUnknownMachines` in all, the longest silent goes first; schema for paths, names and MACs',
   },
-  'POST /api/v1/first-boot/{key}': { changes: 'notes the first boot of one generation, once', limits: KEY },
+  'POST /api/v1/first-boot/{key}': {
+    changes: 'notes the first boot of one generation, once, and what it says of its agents',
+    limits: `${KEY}; 64 kB`,
+  },
   'POST /api/v1/first-boot/{key}/boot-order': { changes: 'notes the boot order, once', limits: KEY },
   'POST /api/v1/recovery-keys/{key}': {
     changes: 'adds a recovery key, replaces none, while a trusted node’s workflow encrypts',

@@ -43,6 +43,12 @@ export const NODE_STATUSES = {
     meaning: 'The disk is written, and the installed system should have reported by now.',
     next: 'Look at its screen: does it start from its disk, and does it reach this server?',
   },
+  'agents-failed': {
+    group: 'needs-hand',
+    label: 'Agents failed',
+    meaning: 'The installed system has booted, but its installer or one of its agents does not run.',
+    next: 'Read the reason; the node tries again by itself. Correct the profile and re-provision if it cannot succeed.',
+  },
   silent: {
     group: 'needs-hand',
     label: 'No word',
@@ -91,6 +97,12 @@ export const NODE_STATUSES = {
     meaning: 'The disk is written; the installed system has not reported yet.',
     next: 'Nothing.',
   },
+  'installing-agents': {
+    group: 'running',
+    label: 'Installing agents',
+    meaning: 'The installed system has booted; its installer works, or its agents are being started.',
+    next: 'Nothing.',
+  },
   onboarding: {
     group: 'running',
     label: 'Coming in',
@@ -118,7 +130,7 @@ export const NODE_STATUSES = {
   running: {
     group: 'done',
     label: 'Running',
-    meaning: 'The installed system has booted and reported.',
+    meaning: 'The installed system has booted and reported, and its agents run if its profile has any.',
     next: 'Nothing.',
   },
   provisioned: {

@@ -40,7 +40,8 @@ export function formatNode(node: NodeView): string {
         : null,
     ],
     ['message', runningLine(node) ?? workflow?.message],
-    ['first boot', node.firstBootAt],
+    ['first boot', firstBootLine(node)],
+    ['agents', node.agents && [node.agents.state, node.agents.reason].filter(Boolean).join(': ')],
     ['site', node.site],
     [
       'metadata',
@@ -53,6 +54,17 @@ export function formatNode(node: NodeView): string {
   const hardware =
     formatHardware(node.inventory as Partial<Inventory> | undefined) || formatAttributes(node.attributes);
   return hardware ? `${fields}\n\n${hardware}` : fields;
+}
+
+/** When the installed system reported, and what it said was wrong with it. */
+function firstBootLine({ firstBootAt, firstBoot }: NodeView): string | null {
+  if (!firstBootAt || !firstBoot) return firstBootAt;
+  const { cloudInit, failedUnits } = firstBoot;
+  const wrong = [
+    ...(['error', 'degraded'].includes(cloudInit) ? [`cloud-init: ${cloudInit}`] : []),
+    ...(failedUnits.length > 0 ? [`failed units: ${failedUnits.join(', ')}`] : []),
+  ];
+  return [firstBootAt, ...wrong].join('; ');
 }
 
 /** By which TPM a node is known, and whether it showed that one when it was let in. */

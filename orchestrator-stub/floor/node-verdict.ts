@@ -1,6 +1,6 @@
 import { type FloorReason, NODE_STATUSES, type NodeStatus } from '../../protocol/floor.ts';
 import { type Host, lastStatusAt } from '../nodes/host.ts';
-import { awaitsFirstBoot, FIRST_BOOT_FAILED, type Instance } from '../nodes/instance.ts';
+import { awaitsFirstBoot, FIRST_BOOT_FAILED, type Instance, unfinishedAgents } from '../nodes/instance.ts';
 import { isTerminal, planToApprove, type StoredWorkflow } from '../workflow/workflow.ts';
 import type { NodeFacts } from './floor-node.ts';
 import { reasonOf } from './reason.ts';
@@ -44,7 +44,7 @@ export function judgeNode(facts: NodeFacts, nowMs: number): Verdict {
       : plain('wants-profile', host.onboardingStatus.at);
   }
   // 3 what became of its system
-  if (instance.firstBootAt) return plain('running', instance.firstBootAt);
+  if (instance.firstBootAt) return judgeSystem(facts, instance, nowMs);
   if (awaitsFirstBoot(instance)) return judgeFirstBoot(facts, instance, nowMs);
   // 4 how its workflow goes
   if (workflow?.definition.generation === instance.generation) return judgeWorkflow(facts, workflow, nowMs);
@@ -72,6 +72,18 @@ function judgeFirstBoot({ host, firstBootMinutes }: NodeFacts, instance: Instanc
   if (nowMs < lateAtMs) return { ...plain('first-boot', at), hasStage: true, changesAtMs: lateAtMs };
   const message = `the installed system has not reported within ${firstBootMinutes} minutes`;
   return { ...plain('first-boot-late', at), hasStage: true, reason: reasonOf(message, 'first-boot-late') };
+}
+
+/** The system has booted. It runs when its agents do; one that starts them and falls silent has lost power or network. */
+function judgeSystem({ host, firstBootMinutes }: NodeFacts, instance: Instance, nowMs: number): Verdict {
+  const agents = unfinishedAgents(instance);
+  if (!agents) return plain('running', instance.agents?.at ?? instance.firstBootAt ?? instance.createdAt);
+  const { at, reason } = agents;
+  if (agents.state === 'failed')
+    return { ...plain('agents-failed', at), reason: reasonOf(reason, 'agents-failed') };
+  const heardAt = host.lastSeenAt && host.lastSeenAt > at ? host.lastSeenAt : at;
+  const limitMs = firstBootMinutes * 60_000 + FIRST_BOOT_GRACE_MS;
+  return unlessSilent({ ...plain('installing-agents', at), hasStage: true }, heardAt, limitMs, nowMs);
 }
 
 /** The workflow of this generation is not there yet, or could not be made. */

@@ -7,6 +7,9 @@ import { currentIndex, type StoredWorkflow } from '../workflow/workflow.ts';
 /** The stage after the last action: the installed system boots for the first time. */
 export const FIRST_BOOT = 'first-boot';
 
+/** And after that: its agents are installed and started. */
+const AGENTS = 'agents';
+
 type Stage = Pick<
   FloorNode,
   'stage' | 'doing' | 'stageIndex' | 'stageCount' | 'percent' | 'bytesPerSecond' | 'secondsLeft'
@@ -19,6 +22,9 @@ export function stageOf(status: NodeStatus, workflow: StoredWorkflow | undefined
   const count = workflow?.definition.actions.length ?? null;
   if (status === 'first-boot' || status === 'first-boot-late') {
     return { stage: FIRST_BOOT, doing: 'First boot', stageIndex: count, stageCount: count, ...NO_FIGURES };
+  }
+  if (status === 'installing-agents') {
+    return { stage: AGENTS, doing: 'Installing agents', stageIndex: count, stageCount: count, ...NO_FIGURES };
   }
   if (!workflow) return { stage: null, doing: null, stageIndex: null, stageCount: null, ...NO_FIGURES };
   const { definition, progress } = workflow;

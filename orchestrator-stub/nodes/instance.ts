@@ -4,6 +4,22 @@ import { status } from './host.ts';
 
 export type InstanceState = 'UNSPECIFIED' | 'RUNNING' | 'DELETED';
 
+/** What an installed system says of itself on its first boot. */
+export interface SystemReport {
+  hostname: string;
+  kernel: string;
+  /** cloud-init's own word: done, running, error, degraded; "absent" where it has none. */
+  cloudInit: string;
+  /** Units that systemd could not start, or that died. */
+  failedUnits: string[];
+}
+
+export interface AgentsStatus {
+  state: 'installing' | 'failed' | 'ready';
+  reason: string;
+  at: string;
+}
+
 /** The operating system a host should run. */
 export interface Instance {
   id: string;
@@ -20,6 +36,10 @@ export interface Instance {
   createdAt: string;
   /** When the installed system reported its first boot for this generation. */
   firstBootAt: string | null;
+  /** What the installed system last said of itself. */
+  firstBoot?: SystemReport;
+  /** How its agents fare; absent where the system has none. */
+  agents?: AgentsStatus;
   /** When the installed system had put itself at the head of the boot order. */
   bootOrderAt: string | null;
   /** How often the node came back into the Micro-OS before this generation had reported. */
@@ -74,8 +94,9 @@ export function nextGeneration(
   change: { profile?: string; keys: InstanceKeys },
   now: Date,
 ): Instance {
+  const { agents: _agents, firstBoot: _firstBoot, ...rest } = instance;
   return {
-    ...instance,
+    ...rest,
     profile: change.profile ?? instance.profile,
     desiredState: 'RUNNING',
     currentState: 'UNSPECIFIED',
@@ -106,6 +127,30 @@ export function markFirstBoot(instance: Instance, now: Date): Instance {
     firstBootAt: now.toISOString(),
     provisioningStatus: status('Provisioned', 'IDLE', now),
   };
+}
+
+/** What the system says of its agents. Once they ran, a second start of the system does not make the node unfinished again. */
+export function markAgents(
+  instance: Instance,
+  said: Pick<AgentsStatus, 'state' | 'reason'>,
+  now: Date,
+): Instance {
+  const before = instance.agents;
+  if (before?.state === 'ready' || (before?.state === said.state && before.reason === said.reason))
+    return instance;
+  return { ...instance, agents: { ...said, at: now.toISOString() } };
+}
+
+/** What a system that has booted is still short of; undefined once it runs. */
+export function unfinishedAgents(instance: Instance): AgentsStatus | undefined {
+  return instance.agents?.state === 'ready' ? undefined : instance.agents;
+}
+
+/** The status line of a system that has booted. */
+export function systemLine(instance: Instance): string {
+  const agents = unfinishedAgents(instance);
+  if (!agents) return 'Running';
+  return agents.state === 'failed' ? `Agents failed: ${agents.reason}` : 'Installing agents';
 }
 
 export function markBootOrder(instance: Instance, now: Date): Instance {

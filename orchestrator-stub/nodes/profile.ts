@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ERASE_METHODS } from '../../protocol/erase-methods.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { PROOF_REQUIREMENTS } from '../proof/decide-proof.ts';
+import { AgentsSchema } from './agents.ts';
 
 const name = z
   .string()
@@ -70,7 +71,17 @@ export const ProfileSchema = z
       .nullable()
       .default(null)
       .describe('Replaces the built-in 99_infra.cfg'),
-    installerScript: z.string().max(500_000).nullable().default(null),
+    installerScript: z
+      .string()
+      .max(500_000)
+      .nullable()
+      .default(null)
+      .describe(
+        'Runs on the installed system (MUTABLE) until it leaves `/home/postinstall/Setup/.base_pkg_install_done`',
+      ),
+    agents: AgentsSchema.nullable()
+      .default(null)
+      .describe('The agents that take over the installed system; it counts as running when they do'),
     variables: z
       .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), z.string())
       .default({})
@@ -84,12 +95,35 @@ export async function checkProfile(
   template: (name: string) => Promise<unknown>,
 ): Promise<void> {
   await template(templateOf(profile));
+  const fault = contradiction(profile);
+  if (fault) throw new KindlingError('KND_PROFILE_INVALID', `profile ${profile.name}: ${fault}`);
   if (profile.osType === 'MUTABLE' && !/^(https?|oci):$/.test(URL.parse(profile.imageUrl)?.protocol ?? '')) {
     throw new KindlingError(
       'KND_PROFILE_INVALID',
       `the image of profile ${profile.name} is "${profile.imageUrl}", which is no address: http://…, https://… or oci://…`,
     );
   }
+}
+
+/** Contradictions within a profile: what such a system could never do. */
+function contradiction(profile: Profile): string | undefined {
+  const { agents, installerScript, osType } = profile;
+  if (osType === 'IMMUTABLE' && installerScript !== null)
+    return 'an immutable system runs no installer script';
+  if (osType === 'IMMUTABLE' && agents?.packages.length)
+    return 'an immutable system installs no packages: its image has the agents';
+  if (agents?.packages.length && installerScript !== null)
+    return 'it has packages for its agents and an installer script: the script installs everything';
+  if (agents && isStandalone(profile)) return 'a standalone node has no agents';
+  if (agents && profile.cloudInit !== null)
+    return 'its own cloudInit replaces the file that starts its agents';
+  return undefined;
+}
+
+/** Whether the installed system runs only when something more has been installed or started on it. */
+export function hasAgents(profile: Profile): boolean {
+  const isInstalling = profile.osType === 'MUTABLE' && profile.installerScript !== null;
+  return !isStandalone(profile) && profile.cloudInit === null && (isInstalling || profile.agents !== null);
 }
 
 export type Profile = z.output<typeof ProfileSchema>;

@@ -1,5 +1,5 @@
 import type { Host } from './host.ts';
-import type { Instance } from './instance.ts';
+import { type Instance, systemLine } from './instance.ts';
 
 /** The one line that says how a node is, for lists and events: the furthest thing that is going on, or what is wrong. */
 export function statusLine(host: Host, instance: Instance | undefined): string {
@@ -17,7 +17,7 @@ export function statusLine(host: Host, instance: Instance | undefined): string {
     return 'Registered, not connected yet';
   }
   if (!instance) return 'Onboarded, waiting for a profile';
-  if (instance.firstBootAt) return 'Running';
+  if (instance.firstBootAt) return systemLine(instance);
   if (instance.provisioningStatus.indicator === 'ERROR') return instance.provisioningStatus.text;
   if (instance.currentState === 'RUNNING') return host.hostStatus.text || instance.provisioningStatus.text;
   return instance.provisioningStatus.text;

@@ -1,10 +1,12 @@
 import { quoteText } from '../../formats/go-text.ts';
+import { AGENTS_MARKER, agentsScript, installAgentsScript } from '../../system/first-boot/agents-script.ts';
 import { firstBootScript } from '../../system/first-boot/first-boot-script.ts';
 import type { NodeClient } from '../credentials/credentials.ts';
 import type { Discovery } from '../nodes/discovery.ts';
 import type { Host } from '../nodes/host.ts';
 import type { Instance } from '../nodes/instance.ts';
-import { isStandalone, type Profile } from '../nodes/profile.ts';
+import { hasAgents, isStandalone, type Profile } from '../nodes/profile.ts';
+import { agentVariables } from '../settings/agent-variables.ts';
 import type { SiteSettings } from '../settings/site-settings.ts';
 import { cloudInitTemplate } from '../workflow/built-in.ts';
 import { renderTemplate } from '../workflow/go-template/render.ts';
@@ -30,7 +32,13 @@ export interface WorkflowInputs {
   origin: string;
 }
 
-const DEFAULT_INSTALLER = '#!/bin/sh\ntouch /home/postinstall/Setup/.base_pkg_install_done\n';
+/** EMF's contract with its installer: the unit runs it again until the file is there. */
+const INSTALLER = {
+  unit: 'install-profile-pkgs-and-node-agent.service',
+  doneFile: '/home/postinstall/Setup/.base_pkg_install_done',
+};
+const CREDENTIALS = '/etc/intel_edge_node/client-credentials';
+const SITE_CA = '/opt/kindling/site-ca.crt';
 const COMPRESSED_SUFFIX = /\.(gz|bz2|bzip2|xz|zs|zst)(\?|#|$)/;
 
 /**
@@ -84,7 +92,9 @@ export function templateData(inputs: WorkflowInputs): { [key: string]: TemplateD
     CloudInitData: quoteText(profile.cloudInit ?? cloudInit(inputs)),
     CustomConfigs: quoteText(customConfigs.text),
     CustomConfigsSplitCommand: quoteText(customConfigs.splitCommand),
-    InstallerScript: quoteText(profile.installerScript ?? DEFAULT_INSTALLER),
+    InstallerScript: quoteText(
+      profile.installerScript ?? installAgentsScript(profile.agents?.packages ?? [], INSTALLER.doneFile),
+    ),
     OsResourceID: profile.name,
     // Ours: where the recovery key of an encrypted disk goes, and whom to trust there. Other agents ignore the variable.
     KindlingEscrowUrl: `${settings.publicUrl ?? inputs.origin}/api/v1/recovery-keys/${inputs.instance.escrowKey ?? inputs.instance.firstBootKey}`,
@@ -125,7 +135,8 @@ function cloudInit({ host, profile, settings, client, ca, origin, instance }: Wo
     https_proxy: settings.httpsProxy,
     no_proxy: settings.noProxy,
   };
-  const firstBootUrl = `${settings.publicUrl ?? origin}/api/v1/first-boot/${instance.firstBootKey}`;
+  const serverUrl = settings.publicUrl ?? origin;
+  const firstBootUrl = `${serverUrl}/api/v1/first-boot/${instance.firstBootKey}`;
   return renderTemplate(
     cloudInitTemplate(),
     {
@@ -142,12 +153,17 @@ function cloudInit({ host, profile, settings, client, ca, origin, instance }: Wo
         .filter(([, value]) => value)
         .map(([name, value]) => `${name}=${value}`),
       IS_STANDALONE: isStandalone(profile),
+      AGENT_VARIABLES: agentVariables(serverUrl, settings.agentVariables, profile.agents?.variables ?? {}),
+      AGENT_VERSIONS: agentVersions(profile),
+      AGENTS_SCRIPT: hasAgents(profile) ? startAgents(profile, firstBootUrl) : '',
+      AGENTS_MARKER,
       COMMITS_BOOT_ORDER: commitsBootOrder(profile),
       FIRST_BOOT_MINUTES: String(settings.firstBootMinutes),
       FIRST_BOOT_SCRIPT: firstBootScript({
         url: firstBootUrl,
-        ca: '/opt/kindling/site-ca.crt',
+        ca: SITE_CA,
         retrySeconds: 10,
+        hasAgents: hasAgents(profile),
         ...(commitsBootOrder(profile)
           ? { commitsBootOrder: true, bootOrderUrl: `${firstBootUrl}/boot-order` }
           : {}),
@@ -155,4 +171,23 @@ function cloudInit({ host, profile, settings, client, ca, origin, instance }: Wo
     },
     { name: 'cloud-init.cfg' },
   );
+}
+
+function startAgents({ osType, agents }: Profile, url: string): string {
+  return agentsScript({
+    url,
+    ca: SITE_CA,
+    retrySeconds: 10,
+    ...(osType === 'MUTABLE' ? { installer: INSTALLER } : {}),
+    owner: agents?.owner ?? '',
+    credentials: CREDENTIALS,
+    services: agents?.services ?? [],
+    steadySeconds: 10,
+  }).trimEnd();
+}
+
+/** Immutable images come with their agents: there is nothing to choose a version of. */
+function agentVersions({ osType, agents }: Profile): string[] {
+  if (osType === 'IMMUTABLE') return [];
+  return Object.entries(agents?.versions ?? {}).map(([name, version]) => `${name}=${version}`);
 }

@@ -5,14 +5,19 @@ import type { Credentials } from '../credentials/credentials.ts';
 import { type Host, status } from '../nodes/host.ts';
 import type { HostTable } from '../nodes/host-table.ts';
 import {
+  type AgentsStatus,
   awaitsFirstBoot,
   createInstance,
   type Instance,
   type InstanceKeys,
+  markAgents,
   markBootOrder,
   markFirstBoot,
   needsProvisioning,
   nextGeneration,
+  type SystemReport,
+  systemLine,
+  unfinishedAgents,
 } from '../nodes/instance.ts';
 import type { Nodes } from '../nodes/nodes.ts';
 import { type Profile, templateOf } from '../nodes/profile.ts';
@@ -49,6 +54,12 @@ export interface ProvisioningOptions {
   ca: () => string;
   now: () => Date;
   onFailure: (thrown: unknown) => void;
+}
+
+/** What an installed system reports: of itself, and of its agents if it has any. */
+export interface FirstBootReport extends SystemReport {
+  agents?: AgentsStatus['state'] | undefined;
+  reason: string;
 }
 
 /** Brings onboarded hosts to the system they should run: instance → workflow → first boot. */
@@ -186,21 +197,25 @@ export class Provisioning {
     return latest !== undefined && !isTerminal(latest.progress.state);
   }
 
-  /** The installed system has booted. Returns the host. */
-  async firstBoot(key: string): Promise<Host> {
+  /** The installed system has booted, or says how its agents fare. Returns the host. */
+  async firstBoot(key: string, { agents, reason, ...report }: FirstBootReport): Promise<Host> {
     const { hosts, nodes, store, now } = this.#options;
     return store.transaction(async () => {
       const instance = await hosts.instanceByFirstBootKey(key);
       if (!instance) throw new KindlingError('KND_API_NOT_FOUND', 'there is no such first boot to report');
-      await hosts.saveInstance(markFirstBoot(instance, now()));
+      const booted = { ...markFirstBoot(instance, now()), firstBoot: report };
+      const changed = agents ? markAgents(booted, { state: agents, reason }, now()) : booted;
+      await hosts.saveInstance(changed);
+      const unfinished = unfinishedAgents(changed);
+      const indicator = { failed: 'ERROR', installing: 'IN_PROGRESS', ready: 'IDLE' } as const;
       return nodes.change(
         instance.hostId,
         (host) => ({
           ...host,
-          hostStatus: status('Running', 'IDLE', now()),
+          hostStatus: status(systemLine(changed), indicator[unfinished?.state ?? 'ready'], now()),
           lastSeenAt: now().toISOString(),
         }),
-        'running',
+        unfinished ? 'changed' : 'running',
       );
     });
   }

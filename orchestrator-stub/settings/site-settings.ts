@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { PROOF_REQUIREMENTS, PROOF_TRUSTS } from '../proof/decide-proof.ts';
 import { DocumentTable } from '../store/document-table.ts';
 import type { Store } from '../store/store.ts';
+import { AgentVariablesSchema } from './agent-variables.ts';
 import { EnrollmentRuleSchema, withPatterns } from './enrollment-rules.ts';
 
 /** What holds for the whole site. EMF keeps the first three in its provider config. */
@@ -70,6 +71,9 @@ export const SiteSettingsSchema = z
       .describe(
         'Whether somebody must approve the plan before a disk is destroyed: never, where it is not empty, or always («kindling workflow approve»)',
       ),
+    agentVariables: AgentVariablesSchema.default({}).describe(
+      'Addresses and switches for the agents of installed systems, where they are not this server’s own',
+    ),
     httpProxy: z.string().max(500).default(''),
     httpsProxy: z.string().max(500).default(''),
     noProxy: z.string().max(2000).default(''),

@@ -1,24 +1,17 @@
 #!/bin/sh
 # The first boot of an installed system: says once, to whoever waits for it, that the system is up.
-# Needs a shell, sed, tr and od, and to send anything one of curl, wget, python3 or bash.
-# The settings are empty here; first-boot-script.ts puts quoted values in their place.
+# The settings are empty here; first-boot-script.ts puts quoted values in their place, and report.sh before it.
 url=''               # where to report; the address is a credential
-ca=''                # file with the CA of that server, if it is the site's own
 retry_seconds=''     # pause before the next try; without it a failure ends the script, and systemd starts it again
 commits_boot_order='' # "yes": this system puts itself at the head of the firmware's boot order
 boot_order_url=''    # told when the boot order is committed
 stick_label=''       # the file system of an installer stick: the report goes to the console and to the stick
 node_id=''           # name of this machine's files on the stick
 k3s_done=''          # file that is there if K3s was installed
+has_agents=''        # "yes": the system runs only when its agents do
 remove=''            # files that are removed at the end, separated by spaces
 
-# Only what is harmless in JSON, whatever the system calls itself.
-word() { tr -cd 'A-Za-z0-9._/:+~-'; }
-state=$(cloud-init status 2>/dev/null | sed -n 's/^status: *//p' | word)
-boot_id=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null)
-address=$(ip -4 -o addr show scope global 2>/dev/null | sed -n '1s/.* inet \([0-9./]*\).*/\1/p')
-body="{\"hostname\":\"$(uname -n | word)\",\"kernel\":\"$(uname -r | word)\",\"bootId\":\"$boot_id\""
-body="$body,\"cloudInit\":\"${state:-absent}\",\"address\":\"$address\""
+body="{$(facts)"
 if [ -n "$stick_label" ]; then
   k3s=none
   if [ -n "$k3s_done" ]; then
@@ -26,32 +19,9 @@ if [ -n "$stick_label" ]; then
   fi
   body="$body,\"k3s\":\"$k3s\""
 fi
+# Its agents come after this: agents.sh reports how they fare.
+if [ "$has_agents" = yes ]; then body="$body,\"agents\":\"installing\""; fi
 body="$body}"
-
-# send ADDRESS
-send() {
-  if command -v curl >/dev/null 2>&1; then
-    # Not on the command line, where every user of the system could read the address.
-    printf 'url = "%s"\n' "$(printf '%s' "$1" | sed 's/[\\"]/\\&/g')" |
-      curl -fsS -m 30 ${ca:+--cacert "$ca"} -H 'Content-Type: application/json' -d "$body" -K - >/dev/null
-  elif command -v wget >/dev/null 2>&1; then
-    wget -q -T 30 ${ca:+--ca-certificate="$ca"} --header='Content-Type: application/json' --post-data="$body" -O /dev/null "$1"
-  elif command -v python3 >/dev/null 2>&1; then
-    URL=$1 BODY=$body CA=$ca python3 -c 'import os,ssl,urllib.request as u
-r=u.Request(os.environ["URL"],os.environ["BODY"].encode(),{"Content-Type":"application/json"})
-c=ssl.create_default_context(cafile=os.environ["CA"] or None) if r.type=="https" else None
-u.urlopen(r,timeout=30,context=c)'
-  elif [ -x /bin/bash ] && [ "${1#http://}" != "$1" ]; then
-    # shellcheck disable=SC2016 # for bash to expand
-    URL=$1 BODY=$body bash --norc -c 'rest=${URL#http://}; host=${rest%%/*}; path=/${rest#*/}; port=${host#*:}; [ "$port" = "$host" ] && port=80
-exec 5<>/dev/tcp/${host%%:*}/$port || exit 1
-printf "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %s\r\nConnection: close\r\n\r\n%s" "$path" "$host" "${#BODY}" "$BODY" >&5
-read -r -t 30 _ status _ <&5; [ "${status%??}" = 2 ]'
-  else
-    echo 'no curl, wget, python3 or bash to report with' >&2
-    return 1
-  fi
-}
 
 # Puts the entry this system was booted from at the head of the firmware's boot order. Until an installed system has reported its
 # first boot, the network leads and BootNext alone sends the machine to the disk: a system that does not come up is then followed by
@@ -89,7 +59,7 @@ write_to_stick() {
 # 1. Report
 if [ -n "$url" ]; then
   # The site may be away for hours: as long as this system runs, it is tried again.
-  until send "$url"; do
+  until send "$url" "$body"; do
     [ -n "$retry_seconds" ] || exit 1
     sleep "$retry_seconds"
   done
@@ -107,7 +77,7 @@ if [ "$commits_boot_order" = yes ]; then
   if ! commit_boot_order; then
     echo 'the firmware does not take the boot order' >&2
   elif [ -n "$boot_order_url" ]; then
-    send "$boot_order_url"
+    send "$boot_order_url" "$body"
   fi
 fi
 

@@ -127,7 +127,7 @@ describe('HTTP', () => {
     ['DELETE', '/api/v1/templates/ubuntu', undefined, 422, 'KND_TEMPLATE_INVALID'],
     ['POST', '/api/v1/workflows/nope/cancel', undefined, 404, 'KND_WORKFLOW_UNKNOWN'],
     ['POST', '/api/v1/workflows', `{"node":"${NODE.uuid}","template":"ubuntu"}`, 422, 'KND_TEMPLATE_INVALID'],
-    ['POST', '/api/v1/first-boot/0000', undefined, 404, 'KND_API_NOT_FOUND'],
+    ['POST', '/api/v1/first-boot/0000', '{}', 404, 'KND_API_NOT_FOUND'],
     ['GET', `/api/v1/nodes/${NODE.uuid}/logs?limit=-1`, undefined, 400, 'KND_API_INVALID'],
     ['POST', '/v1/logs', '{}', 400, 'KND_API_INVALID'],
   ])('%s %s %s → %i %s', async (method, path, body, code, name) => {

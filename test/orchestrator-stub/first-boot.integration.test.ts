@@ -86,7 +86,7 @@ test('a node that comes back before its system has reported is asked why, and it
   ]);
   // in the end it comes up after all
   const path = firstBootPath(actions);
-  expect((await running.api('POST', path, { token: null })).status).toBe(200);
+  expect((await running.api('POST', path, { json: {}, token: null })).status).toBe(200);
   expect((await running.api('POST', `${path}/boot-order`, { token: null })).status).toBe(200);
   expect((await nodeOf(running)).status).toBe('Running');
   // from now on it is left alone, as EMF does
@@ -100,7 +100,7 @@ test('a machine that asks the network first is sent to its disk once its system 
   expect(await answerFor(NODE.macId)).toBe(404);
   const actions = await work(running, TOTAL_ACTIONS);
   expect(await answerFor(NODE.macId)).toBe(404);
-  await running.api('POST', firstBootPath(actions), { token: null });
+  await running.api('POST', firstBootPath(actions), { json: {}, token: null });
   expect(await answerFor(NODE.macId)).toBe(200);
   expect(await answerFor(NODE.macId.toUpperCase().replaceAll(':', '-'))).toBe(200);
   for (const other of ['52:54:00:00:00:00', 'x', '%00', "'%20OR%201=1", '..%2F..%2Fetc%2Fpasswd']) {
@@ -117,9 +117,9 @@ test('a new generation is written anew, and reports under an address of its own'
   await running.api('POST', `/api/v1/nodes/${NODE.uuid}/reprovision`, { json: {} });
   const after = firstBootPath(await work(running, TOTAL_ACTIONS));
   expect(after).not.toBe(before);
-  expect((await running.api('POST', before, { token: null })).status).toBe(404);
+  expect((await running.api('POST', before, { json: {}, token: null })).status).toBe(404);
   expect((await running.api('POST', `${before}/boot-order`, { token: null })).status).toBe(404);
-  expect((await running.api('POST', after, { token: null })).status).toBe(200);
+  expect((await running.api('POST', after, { json: {}, token: null })).status).toBe(200);
   expect(await nodeOf(running)).toMatchObject({ status: 'Running', provisionedGeneration: 2 });
 });
 

@@ -62,7 +62,7 @@ test('only nodes that are trusted and write take part', async () => {
   await running.api('POST', `/api/v1/nodes/${second.id}/deauthorise`, { json: {} });
   expect((await announce(second.path, { address: '10.0.0.8' })).status).toBe(404);
   expect((await announce(first.path)).body.neighbours).toEqual([]);
-  await running.api('POST', `/api/v1/first-boot/${first.firstBootKey}`, { token: null });
+  await running.api('POST', `/api/v1/first-boot/${first.firstBootKey}`, { json: {}, token: null });
   expect((await announce(first.path)).status).toBe(404);
 });
 

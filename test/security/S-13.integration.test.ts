@@ -72,9 +72,9 @@ it('the installed system’s key opens neither the escrow nor the list of neighb
     token: null,
   });
   expect(announced.status).toBe(404);
-  expect((await site.running.api('POST', `/api/v1/first-boot/${escrowKey()}`, { token: null })).status).toBe(
-    404,
-  );
+  expect(
+    (await site.running.api('POST', `/api/v1/first-boot/${escrowKey()}`, { json: {}, token: null })).status,
+  ).toBe(404);
   expect(await kept(id)).toEqual([]);
 });
 

@@ -132,7 +132,7 @@ export class AttackedSite implements AsyncDisposable {
     }
     using database = new DatabaseSync(join(this.running.folder, 'kindling.sqlite'), { readOnly: true });
     const key = database.prepare('SELECT first_boot_key AS key FROM instances').get()?.['key'];
-    await this.running.api('POST', `/api/v1/first-boot/${String(key)}`, { token: null });
+    await this.running.api('POST', `/api/v1/first-boot/${String(key)}`, { json: {}, token: null });
   }
 
   signIn({ name, password } = PERSON): Promise<ApiAnswer> {

@@ -25,7 +25,10 @@ const FloorNodeSchema = z
     group,
     status: status.describe('See [the statuses](node-statuses.md)'),
     statusText: z.string().describe('One line for a person'),
-    stage: z.string().nullable().describe('The action it is at; `first-boot` after the last one'),
+    stage: z
+      .string()
+      .nullable()
+      .describe('The action it is at; `first-boot` after the last one, then `agents` where there are any'),
     doing: z.string().nullable().describe('What it does right now, for a person'),
     stageIndex: z.number().nullable().describe('From 0'),
     stageCount: z.number().nullable(),

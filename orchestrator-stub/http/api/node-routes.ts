@@ -10,7 +10,13 @@ import type { Provisioning } from '../../provisioning/provisioning.ts';
 import type { Revocation } from '../../provisioning/revocation.ts';
 import type { LogTable } from '../../store/log-table.ts';
 import type { Workflows } from '../../workflow/workflows.ts';
-import { CorrectionSchema, LogLineSchema, NodeSchema, RegistrationSchema } from './node-schemas.ts';
+import {
+  CorrectionSchema,
+  FirstBootReportSchema,
+  LogLineSchema,
+  NodeSchema,
+  RegistrationSchema,
+} from './node-schemas.ts';
 import { nodeView } from './node-view.ts';
 
 export interface NodeRouteParts {
@@ -199,9 +205,14 @@ export function nodeRoutes({
       access: 'anyone',
       tag,
       operationId: 'reportFirstBoot',
-      summary: 'The installed system reports that it has booted; the key came with its cloud-init',
+      summary:
+        'The installed system reports that it has booted, and how its agents fare; the key came with its cloud-init',
+      body: FirstBootReportSchema,
+      bodyLimit: 64 * 1024,
       answer: z.object({ nodeId: z.string() }),
-      handle: async ({ path }) => ({ nodeId: (await provisioning.firstBoot(path['key'] ?? '')).id }),
+      handle: async ({ path, body }) => ({
+        nodeId: (await provisioning.firstBoot(path['key'] ?? '', body)).id,
+      }),
     }),
     apiRoute({
       method: 'POST',

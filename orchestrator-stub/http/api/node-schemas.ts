@@ -79,6 +79,28 @@ const StatusSchema = z
   })
   .meta({ id: 'Status' });
 
+const AGENT_STATES = ['installing', 'failed', 'ready'] as const;
+const reported = z.string().max(255);
+
+const SystemReportSchema = z
+  .object({
+    hostname: reported,
+    kernel: reported,
+    cloudInit: reported.describe('cloud-init’s own word: done, running, error, degraded or absent'),
+    failedUnits: z.array(reported).max(100).describe('Units that systemd could not start, or that died'),
+  })
+  .meta({ id: 'SystemReport' });
+
+/** What an installed system sends. Its script may be older than this server: everything has a default. */
+export const FirstBootReportSchema = z.object({
+  hostname: reported.default(''),
+  kernel: reported.default(''),
+  cloudInit: reported.default('absent'),
+  failedUnits: z.array(reported).max(100).default([]),
+  agents: z.enum(AGENT_STATES).optional().describe('Only where the profile has agents or an installer'),
+  reason: z.string().max(1000).default('').describe('Why the agents failed'),
+});
+
 export const NodeSchema = z
   .object({
     id: z.string(),
@@ -111,6 +133,11 @@ export const NodeSchema = z
     generation: z.number(),
     provisionedGeneration: z.number(),
     firstBootAt: z.string().nullable(),
+    firstBoot: SystemReportSchema.nullable().describe('What the installed system last said of itself'),
+    agents: z
+      .object({ state: z.enum(AGENT_STATES), reason: z.string(), at: z.string() })
+      .nullable()
+      .describe('How the agents of the installed system fare; null where its profile has none'),
     createdAt: z.string(),
     lastSeenAt: z.string().nullable(),
     workflow: z

@@ -41,6 +41,8 @@ export function nodeView(
     generation: instance?.generation ?? 0,
     provisionedGeneration: instance?.provisionedGeneration ?? 0,
     firstBootAt: instance?.firstBootAt ?? null,
+    firstBoot: instance?.firstBoot ?? null,
+    agents: instance?.agents ?? null,
     createdAt: host.createdAt,
     lastSeenAt: host.lastSeenAt,
     workflow: workflow ? workflowLine(workflow) : null,

@@ -30,6 +30,8 @@ const node = (change: Partial<NodeView>): NodeView => ({
   generation: 0,
   provisionedGeneration: 0,
   firstBootAt: null,
+  firstBoot: null,
+  agents: null,
   createdAt: '',
   lastSeenAt: null,
   workflow: null,

@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { floorNode, type NodeFacts } from '../../../orchestrator-stub/floor/floor-node.ts';
 import { type Host, status } from '../../../orchestrator-stub/nodes/host.ts';
 import {
+  type AgentsStatus,
   createInstance,
   type Instance,
+  markAgents,
   markFallback,
   markFirstBoot,
   markFirstBootFailed,
@@ -73,6 +75,8 @@ function rowOf(facts: Partial<NodeFacts>, seconds = 60) {
 }
 
 const provisioned: Instance = markProvisioned(instance, 1, START);
+const withAgents = (state: AgentsStatus['state']): Instance =>
+  markAgents(markFirstBoot(provisioned, START), { state, reason: 'x.service does not start' }, START);
 const failed = (message: string) => workflow({ at: 1, index: 0, state: 'FAILED', message });
 const running = workflow({ at: 1, index: 0, state: 'RUNNING', message: '' });
 
@@ -139,6 +143,10 @@ describe('every node has one status', () => {
     ],
     ['first-boot-failed', { instance: markFallback(provisioned, 3, START) }],
     ['running', { instance: markFirstBoot(provisioned, START) }, 99 * MINUTES],
+    ['installing-agents', { instance: withAgents('installing') }, 34 * MINUTES],
+    ['silent', { instance: withAgents('installing') }, 36 * MINUTES],
+    ['agents-failed', { instance: withAgents('failed') }, 99 * MINUTES],
+    ['running', { instance: withAgents('ready') }, 99 * MINUTES],
     [
       'provisioned',
       {

@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest';
 import {
+  type AgentsStatus,
   createInstance,
+  markAgents,
   markFirstBoot,
   markProvisioned,
   needsProvisioning,
   nextGeneration,
+  systemLine,
 } from '../../../orchestrator-stub/nodes/instance.ts';
 import { newHost } from '../../../orchestrator-stub/nodes/registration.ts';
 import { toHostId } from '../../../protocol/ids.ts';
@@ -27,6 +30,16 @@ test('one generation is provisioned once; only a new generation asks again', () 
   const again = nextGeneration(done, { profile: 'other', keys: keys('k2') }, now);
   expect(again).toMatchObject({ generation: 2, profile: 'other', firstBootAt: null, firstBootKey: 'k2' });
   expect(needsProvisioning(again)).toBe(true);
+});
+
+test('agents that ran once stay finished, and a new generation starts without their word', () => {
+  const said = (state: AgentsStatus['state']) => ({ state, reason: '' });
+  const installing = markAgents(fresh(), said('installing'), now);
+  expect(systemLine(installing)).toBe('Installing agents');
+  const ready = markAgents(installing, said('ready'), now);
+  expect(systemLine(ready)).toBe('Running');
+  expect(markAgents(ready, said('installing'), now)).toBe(ready);
+  expect(nextGeneration(ready, { keys: keys('k2') }, now)).not.toHaveProperty('agents');
 });
 
 test('late word about an older generation changes nothing', () => {

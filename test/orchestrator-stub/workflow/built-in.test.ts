@@ -10,6 +10,7 @@ import { SiteSettingsSchema } from '../../../orchestrator-stub/settings/site-set
 import { builtInTemplates } from '../../../orchestrator-stub/workflow/built-in.ts';
 import { defineWorkflow } from '../../../orchestrator-stub/workflow/definition.ts';
 import { toHostId } from '../../../protocol/ids.ts';
+import { installAgentsScript } from '../../../system/first-boot/agents-script.ts';
 import { firstBootScript } from '../../../system/first-boot/first-boot-script.ts';
 
 const now = new Date('2026-11-16T03:00:00Z');
@@ -66,7 +67,7 @@ const env = (definition: ReturnType<typeof workflow>, action: string) =>
     }),
   );
 
-const AGENTS = '/etc/intel_edge_node/';
+const AGENTS = /^\/etc\/(?:intel_edge_node|edge-node\/node)\//;
 
 /** What cloud-init places for the Edge Node Agents. */
 function agentFiles(cloudInit: string): Record<string, object> {
@@ -74,8 +75,8 @@ function agentFiles(cloudInit: string): Record<string, object> {
   const { write_files: files } = parse(cloudInit) as { write_files: WrittenFile[] };
   return Object.fromEntries(
     files
-      .filter(({ path }) => path.startsWith(AGENTS))
-      .map(({ path, ...file }) => [path.slice(AGENTS.length), file]),
+      .filter(({ path }) => AGENTS.test(path))
+      .map(({ path, ...file }) => [path.replace(AGENTS, ''), file]),
   );
 }
 
@@ -139,7 +140,7 @@ describe('microvisor (docs/background/emf.md#microvisor-template)', () => {
       env(workflow('microvisor', { osType: 'IMMUTABLE', ...profile }), 'install-cloud-init')['CONTENTS'] ??
       '';
     const keys = (profile: object) => Object.keys(parse(cloudInit(profile)) as object);
-    expect(Object.keys(agentFiles(cloudInit({})))).toHaveLength(4);
+    expect(Object.keys(agentFiles(cloudInit({})))).toHaveLength(5);
     expect(agentFiles(cloudInit(standalone))).toEqual({});
     expect(cloudInit(standalone)).not.toContain('s3cret');
     expect(keys({})).toEqual(expect.arrayContaining(['hostname', 'ca_certs', 'bootcmd']));
@@ -241,7 +242,15 @@ describe('ubuntu (docs/background/emf.md#ubuntu-template)', () => {
       ]),
     );
     // a profile without a script of its own has nothing to install
-    expect(installer['CONTENTS']).toBe('#!/bin/sh\ntouch /home/postinstall/Setup/.base_pkg_install_done\n');
+    const doneFile = '/home/postinstall/Setup/.base_pkg_install_done';
+    expect(installer['CONTENTS']).toBe(installAgentsScript([], doneFile));
+    const packages = ['node-agent=1.5.0', 'caddy'];
+    expect(
+      env(
+        workflow('ubuntu', { agents: { packages } }),
+        'profile-pkg-and-node-agents-install-script-download',
+      ),
+    ).toMatchObject({ CONTENTS: installAgentsScript(packages, doneFile) });
     expect(env(definition, 'system-configuration')).toMatchObject({
       CHROOT: 'y',
       CMD_LINE: expect.stringContaining(`systemctl enable ${basename(unit)};`),
@@ -251,6 +260,10 @@ describe('ubuntu (docs/background/emf.md#ubuntu-template)', () => {
   test('cloud-init hands the agents their credentials, their tenant and the CA', () => {
     const text = env(workflow('ubuntu'), 'install-cloud-init')['CONTENTS'] ?? '';
     expect(agentFiles(text)).toEqual({
+      agent_variables: {
+        permissions: '0644',
+        content: expect.stringContaining('KEYCLOAK_FQDN=10.0.2.2:8443\n'),
+      },
       'orch-ca-cert/orch-ca.crt': { permissions: '0644', content: CA },
       tenantId: { permissions: '0644', content: 'TENANT_ID=p1\n' },
       'client-credentials/client_id': { permissions: '0600', content: 'edgenode-u1' },
@@ -258,6 +271,43 @@ describe('ubuntu (docs/background/emf.md#ubuntu-template)', () => {
     });
     const { ca_certs: trusted } = parse(text) as { ca_certs?: unknown };
     expect(trusted).toEqual({ trusted: [CA] });
+  });
+
+  test('the agents find every service at this server, until the site or the profile says otherwise', () => {
+    const variables = (profile: object, settings: object) => {
+      const text =
+        env(workflow('ubuntu', { ...profile }, { ...settings }), 'install-cloud-init')['CONTENTS'] ?? '';
+      const { content = '' } = agentFiles(text)['agent_variables'] as { content?: string };
+      return Object.fromEntries(
+        content
+          .trim()
+          .split('\n')
+          .map((line) => line.split('=')),
+      );
+    };
+    expect(variables({}, { publicUrl: 'https://site.example' })).toMatchObject({
+      NODE_ONBOARDING_URL: 'site.example:443',
+      OBSERVABILITY_LOGGING_URL: 'site.example',
+      OBSERVABILITY_LOGGING_PORT: '443',
+      RS_TYPE: 'no-auth',
+    });
+    const site = { agentVariables: { CLUSTER_ORCH_URL: 'cluster.example:443', RS_TYPE: 'auth' } };
+    const profile = { agents: { variables: { RS_TYPE: 'mine', EXTRA: '1' } } };
+    expect(variables(profile, site)).toMatchObject({
+      CLUSTER_ORCH_URL: 'cluster.example:443',
+      RS_TYPE: 'mine',
+      EXTRA: '1',
+    });
+  });
+
+  test('versions of the agents go into the file that EMF’s installer reads', () => {
+    const agents = { versions: { NODE_AGENT_VERSION: '1.5.0' } };
+    const files = (osType: string) =>
+      agentFiles(env(workflow('ubuntu', { agents, osType }), 'install-cloud-init')['CONTENTS'] ?? '');
+    expect(files('MUTABLE')).toMatchObject({
+      agent_versions: { permissions: '0644', content: 'NODE_AGENT_VERSION=1.5.0\n' },
+    });
+    expect(files('IMMUTABLE')).not.toHaveProperty('agent_versions');
   });
 
   test('cloud-init names the node, trusts the site and knows where to report', () => {
