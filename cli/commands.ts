@@ -52,7 +52,7 @@ export const COMMANDS: [name: string, summary: string, load: () => Promise<Defin
   ],
   [
     'state',
-    'move a site’s state between SQLite and PostgreSQL',
+    'move a site’s state between databases; change the key of its secrets',
     async () => (await import('./state.ts')).defineState,
   ],
   ['pxe', 'serve DHCP, proxy DHCP and TFTP on one network', async () => (await import('./pxe.ts')).definePxe],

@@ -8,6 +8,7 @@ export interface DatabaseOptions {
   database?: string;
   databasePasswordFile?: string;
   databaseConnections?: string;
+  stateKey?: string;
 }
 
 /** Where a site's state is: the options that every command has which opens it. */
@@ -23,7 +24,11 @@ export function addDatabaseOptions(command: Command): Command {
       'keep nodes and workflows in PostgreSQL, as postgres://user@host/database (default: SQLite in the state folder)',
     )
     .option('--database-password-file <file>', 'file with its password (or the variable PGPASSWORD)')
-    .option('--database-connections <number>', 'most connections to it at once (default: 8)');
+    .option('--database-connections <number>', 'most connections to it at once (default: 8)')
+    .option(
+      '--state-key <file>',
+      'file with the key that seals secrets in the database (default: the systemd credential kindling-state-key, else state-key in the state folder)',
+    );
 }
 
 export function toAddress(options: DatabaseOptions): DatabaseAddress | undefined {

@@ -94,6 +94,7 @@ async function serve(options: ServeOptions): Promise<void> {
   const stub = await startStub({
     stateFolder: options.state,
     database: toAddress(options),
+    stateKey: options.stateKey,
     host: options.host,
     port: options.plain ? false : parsePort(options.port),
     plainPort: plainPort === undefined ? false : parsePort(plainPort),

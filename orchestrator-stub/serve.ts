@@ -41,6 +41,7 @@ import { PostMortem } from './provisioning/post-mortem.ts';
 import { Provisioning } from './provisioning/provisioning.ts';
 import { Revocation } from './provisioning/revocation.ts';
 import { StatusProjection } from './provisioning/status-projection.ts';
+import { SiteSeal } from './secrets/site-seal.ts';
 import { Settings } from './settings/site-settings.ts';
 import { siteOrigin } from './site-origin.ts';
 import { DocumentTable } from './store/document-table.ts';
@@ -72,6 +73,8 @@ export interface StubOptions extends StoreLocation {
   artifacts?: string[];
   /** Folders whose files are served below /files-edge-orch/, besides «files-edge-orch» in the state folder. */
   files?: string[];
+  /** File with the key that seals secrets in the database; by default systemd's credential, else one in the state folder. */
+  stateKey?: string | undefined;
   /** Which Tinkerbell dialects are spoken; both by default. */
   dialects?: TinkDialect[];
   /** Answer exactly as EMF and tink-server do, also where that leaves a node stranded. */
@@ -134,16 +137,24 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     else log.info({ code: error.code }, error.message);
   };
   const store = await openStore(options, { onDefect: onFailure });
-  const hosts = new HostTable(store);
+  const siteSeal = await SiteSeal.open(store, { stateFolder, file: options.stateKey }).catch(
+    async (thrown: unknown) => {
+      await store.close();
+      lock[Symbol.dispose]();
+      throw thrown;
+    },
+  );
+  const { seal } = siteSeal;
+  const hosts = new HostTable(store, seal);
   const logs = await LogTable.open(store);
-  const recoveryKeys = new RecoveryKeyTable(store);
-  const profiles = new DocumentTable<Profile>(store, 'profiles');
-  const settings = await Settings.open(store);
-  const templates = new Templates(new DocumentTable<Template>(store, 'templates'));
+  const recoveryKeys = new RecoveryKeyTable(store, seal);
+  const profiles = new DocumentTable<Profile>(store, 'profiles', seal);
+  const settings = await Settings.open(store, seal);
+  const templates = new Templates(new DocumentTable<Template>(store, 'templates', seal));
 
   // 2 parts
   const bus = new EventBus(store);
-  const credentials = await Credentials.open(store);
+  const credentials = await Credentials.open(store, seal);
   const user = options.user ?? { name: 'operator', password: openOperatorPassword(stateFolder) };
   const signIns = new SignIns(store, now);
   const people = new People(store, now);
@@ -164,7 +175,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   });
   const workflows = await Workflows.open({
     store,
-    table: new WorkflowTable(store),
+    table: new WorkflowTable(store, seal),
     bus,
     now,
     timeoutGraceMs: options.timeoutGraceMs ?? 60_000,
@@ -186,7 +197,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   const floor = await Floor.open({
     store,
     table: floorTable,
-    times: new StageTimes(store),
+    times: new StageTimes(store, seal),
     hosts,
     nodes,
     workflows,
@@ -292,6 +303,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     hosts,
     logs,
     recoveryKeys,
+    siteSeal,
     neighbors,
     hasNeighbors,
     provisioning,

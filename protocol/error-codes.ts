@@ -1148,6 +1148,20 @@ export const ERROR_CODES = {
     meaning: 'A file for "kindling apply" cannot be used.',
     hint: 'The message names the file, the object and the field; "kindling export" prints objects as they should be.',
   },
+  KND_SEAL_KEY: {
+    exit: 3,
+    retryable: false,
+    meaning:
+      'The key that seals secrets in the database is missing, is not a key, or is not the one they were sealed with.',
+    hint: 'Bring back the key file: state-key of the state folder, the file of --state-key, or the systemd credential. Without it nobody can read recovery keys and client secrets.',
+  },
+  KND_SEAL_VALUE: {
+    exit: 3,
+    retryable: false,
+    meaning:
+      'A secret in the database is not as the orchestrator sealed it: it was changed, or moved from another row.',
+    hint: 'Find out who can write to the database, and bring back a backup from before.',
+  },
   KND_STATE_CONFLICT: {
     exit: 3,
     retryable: true,

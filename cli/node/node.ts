@@ -194,8 +194,8 @@ async function recoveryKey(node: string, options: ConnectionOptions): Promise<vo
   if (options.output === 'json') console.log(JSON.stringify(keys, null, 2));
   else if (keys.length === 0) console.log(`${node} has no encrypted disk that we know of`);
   else
-    for (const { keyId, recoveryKey: key, receivedAt } of keys)
-      console.log(`${keyId}  ${receivedAt}  ${key}`);
+    for (const { keyId, recoveryKey: key, encryptedKey, receivedAt } of keys)
+      console.log(`${keyId}  ${receivedAt}  ${key ?? `for the offline key: ${encryptedKey}`}`);
 }
 
 async function act(

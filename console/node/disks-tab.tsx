@@ -85,7 +85,9 @@ function signatureWords(signatures: readonly Signature[]): string {
 
 interface RecoveryKey {
   keyId: string;
-  recoveryKey: string;
+  /** Null: only the owner of the site's offline key can read it. */
+  recoveryKey: string | null;
+  encryptedKey?: string;
   receivedAt: string;
 }
 
@@ -108,9 +110,10 @@ function RecoveryKeys({ id }: { id: string }) {
       ) : keys.length === 0 ? (
         <p class="quiet">No disk of this machine left a recovery key here.</p>
       ) : (
-        keys.map(({ keyId, recoveryKey, receivedAt }) => (
+        keys.map(({ keyId, recoveryKey, encryptedKey, receivedAt }) => (
           <p key={keyId}>
-            <code>{recoveryKey}</code> <Ago at={receivedAt} />
+            {recoveryKey === null && 'For the owner of the offline key: '}
+            <code>{recoveryKey ?? encryptedKey}</code> <Ago at={receivedAt} />
           </p>
         ))
       )}

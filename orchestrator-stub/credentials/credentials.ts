@@ -1,5 +1,6 @@
 import { randomBytes, scryptSync, timingSafeEqual } from 'node:crypto';
 import type { HostId } from '../../protocol/ids.ts';
+import { placeOf, type Seal } from '../seal/seal.ts';
 import type { Store } from '../store/store.ts';
 import { PasswordHashing } from './password-hashing.ts';
 
@@ -19,19 +20,21 @@ export interface ClientOwner {
 /** Secrets of nodes and passwords of people. */
 export class Credentials {
   readonly #store: Store;
+  readonly #seal: Seal;
   readonly #hashing = new PasswordHashing();
   /** Looked up with every call of every agent, so kept in memory too. */
   readonly #hostOfClient = new Map<string, HostId>();
   /** When each node's token was used last. */
   readonly #usedAt = new Map<HostId, number>();
 
-  private constructor(store: Store, clients: { client_id: string; host_id: HostId }[]) {
+  private constructor(store: Store, seal: Seal, clients: { client_id: string; host_id: HostId }[]) {
     this.#store = store;
+    this.#seal = seal;
     for (const row of clients) this.#hostOfClient.set(row.client_id, row.host_id);
   }
 
-  static async open(store: Store): Promise<Credentials> {
-    return new Credentials(store, await store.all('SELECT client_id, host_id FROM clients'));
+  static async open(store: Store, seal: Seal): Promise<Credentials> {
+    return new Credentials(store, seal, await store.all('SELECT client_id, host_id FROM clients'));
   }
 
   /** The client of a host; made at the first time, the same secret afterwards, as EMF does. */
@@ -46,7 +49,7 @@ export class Credentials {
          SET host_id = excluded.host_id, secret = excluded.secret, created_at = excluded.created_at`,
         clientId,
         host.id,
-        client.secret,
+        this.#seal.seal(client.secret, placeOf('clients', clientId)),
         now.toISOString(),
       );
       this.#store.afterCommit(() => this.#hostOfClient.set(clientId, host.id));
@@ -59,7 +62,8 @@ export class Credentials {
       'SELECT client_id, host_id, secret FROM clients WHERE client_id = ?',
       clientId,
     );
-    return row && { clientId: row.client_id, hostId: row.host_id, secret: row.secret };
+    const open = (sealed: string) => this.#seal.open(sealed, placeOf('clients', clientId));
+    return row && { clientId: row.client_id, hostId: row.host_id, secret: open(row.secret) };
   }
 
   /** The host a client belongs to, while it is not revoked. */

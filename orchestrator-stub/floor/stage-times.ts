@@ -1,4 +1,5 @@
 import type { FloorNode, StageTime } from '../../protocol/floor.ts';
+import type { Seal } from '../seal/seal.ts';
 import { DocumentTable } from '../store/document-table.ts';
 import type { Store } from '../store/store.ts';
 import type { StoredWorkflow } from '../workflow/workflow.ts';
@@ -14,8 +15,8 @@ const KEPT_RUNS = 100;
 export class StageTimes {
   readonly #table: DocumentTable<{ profile: string; samples: Samples }>;
 
-  constructor(store: Store) {
-    this.#table = new DocumentTable(store, 'stage_times');
+  constructor(store: Store, seal: Seal) {
+    this.#table = new DocumentTable(store, 'stage_times', seal);
   }
 
   /** A workflow has succeeded. Its stages are the order from now on, and stages that it does not have are forgotten. */

@@ -1,8 +1,10 @@
 import type { HostId } from '../../protocol/ids.ts';
+import type { Seal } from '../seal/seal.ts';
 import type { Store } from '../store/store.ts';
 import type { Discovery } from './discovery.ts';
 import type { Host } from './host.ts';
 import type { Instance } from './instance.ts';
+import { hashOfKey, openInstance, sealInstance } from './instance-keys.ts';
 
 interface Row {
   document: string;
@@ -11,9 +13,11 @@ interface Row {
 /** Hosts with their inventory and instance. */
 export class HostTable {
   readonly #store: Store;
+  readonly #seal: Seal;
 
-  constructor(store: Store) {
+  constructor(store: Store, seal: Seal) {
     this.#store = store;
+    this.#seal = seal;
   }
 
   async list(): Promise<Host[]> {
@@ -188,15 +192,15 @@ export class HostTable {
   }
 
   async instanceByFirstBootKey(key: string): Promise<Instance | undefined> {
-    return this.#instance('SELECT document FROM instances WHERE first_boot_key = ?', key);
+    return this.#instance('SELECT document FROM instances WHERE first_boot_key = ?', hashOfKey(key));
   }
 
   async instanceByEscrowKey(key: string): Promise<Instance | undefined> {
-    return this.#instance('SELECT document FROM instances WHERE escrow_key = ?', key);
+    return this.#instance('SELECT document FROM instances WHERE escrow_key = ?', hashOfKey(key));
   }
 
   async instanceByNeighborsKey(key: string): Promise<Instance | undefined> {
-    return this.#instance('SELECT document FROM instances WHERE neighbors_key = ?', key);
+    return this.#instance('SELECT document FROM instances WHERE neighbors_key = ?', hashOfKey(key));
   }
 
   async instance(hostId: HostId): Promise<Instance | undefined> {
@@ -207,13 +211,13 @@ export class HostTable {
     await this.#store.run(
       'INSERT INTO instances (host_id, document) VALUES (?, ?) ON CONFLICT (host_id) DO UPDATE SET document = excluded.document',
       instance.hostId,
-      JSON.stringify(instance),
+      sealInstance(instance, this.#seal),
     );
   }
 
   async #instance(sql: string, value: string): Promise<Instance | undefined> {
     const row = await this.#store.get<Row>(sql, value);
-    return row && (JSON.parse(row.document) as Instance);
+    return row && openInstance(row.document, this.#seal);
   }
 
   async #hosts(sql: string, ...values: string[]): Promise<Host[]> {

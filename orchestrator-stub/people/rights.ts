@@ -102,9 +102,9 @@ export const RIGHTS = {
     routes: ['GET /api/v1/nodes/{id}/recovery-keys'],
   },
   'site:change': {
-    meaning: 'Change the site’s settings, which decide who is let in',
+    meaning: 'Change the site’s settings, which decide who is let in; take a new key for secrets',
     roles: [],
-    routes: ['PATCH /api/v1/site'],
+    routes: ['PATCH /api/v1/site', 'POST /api/v1/site/rotate-key'],
   },
   'people:read': {
     meaning: 'See people, their roles and when their tokens end',

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { PROOF_REQUIREMENTS, PROOF_TRUSTS } from '../proof/decide-proof.ts';
+import { isOfflineKey } from '../seal/offline-key.ts';
+import type { Seal } from '../seal/seal.ts';
 import { DocumentTable } from '../store/document-table.ts';
 import type { Store } from '../store/store.ts';
 import { AgentVariablesSchema } from './agent-variables.ts';
@@ -74,6 +76,15 @@ export const SiteSettingsSchema = z
     agentVariables: AgentVariablesSchema.default({}).describe(
       'Addresses and switches for the agents of installed systems, where they are not this server’s own',
     ),
+    escrowPublicKey: z
+      .string()
+      .max(4000)
+      .refine(isOfflineKey, 'the public half of an RSA key of 2048 bits or more, as PEM')
+      .nullable()
+      .default(null)
+      .describe(
+        'Recovery keys are kept for the owner of this RSA key only (PEM): the orchestrator cannot read them then',
+      ),
     httpProxy: z.string().max(500).default(''),
     httpsProxy: z.string().max(500).default(''),
     noProxy: z.string().max(2000).default(''),
@@ -103,8 +114,8 @@ export class Settings {
     this.#current = current;
   }
 
-  static async open(store: Store): Promise<Settings> {
-    const table = new DocumentTable<SiteSettings>(store, 'settings');
+  static async open(store: Store, seal: Seal): Promise<Settings> {
+    const table = new DocumentTable<SiteSettings>(store, 'settings', seal);
     const kept: Partial<SiteSettings> = (await table.get(NAME)) ?? {};
     const enrollmentRules = (kept.enrollmentRules ?? []).map(withPatterns);
     return new Settings(store, table, SiteSettingsSchema.parse({ ...kept, enrollmentRules }));

@@ -1,41 +1,51 @@
+import { placeOf, type Seal } from '../seal/seal.ts';
 import type { Store } from './store.ts';
+
+interface Row {
+  name: string;
+  document: string;
+}
 
 type TableName = 'profiles' | 'templates' | 'settings' | 'stage_times';
 
-/** Named documents: profiles, templates, the site's settings, the times of each profile's stages. */
+/**
+ * Named documents: profiles, templates, the site's settings, the times of each profile's stages. They are sealed as a whole: any text
+ * in them may hold a password.
+ */
 export class DocumentTable<T> {
   readonly #store: Store;
   readonly #table: TableName;
+  readonly #seal: Seal;
 
-  constructor(store: Store, table: TableName) {
+  constructor(store: Store, table: TableName, seal: Seal) {
     this.#store = store;
     this.#table = table;
+    this.#seal = seal;
   }
 
   async list(): Promise<T[]> {
-    const rows = await this.#store.all<{ document: string }>(
-      `SELECT document FROM ${this.#table} ORDER BY name`,
-    );
-    return rows.map((row) => JSON.parse(row.document) as T);
+    const rows = await this.#store.all<Row>(`SELECT name, document FROM ${this.#table} ORDER BY name`);
+    return rows.map((row) => this.#open(row));
   }
 
   async get(name: string): Promise<T | undefined> {
-    const row = await this.#store.get<{ document: string }>(
-      `SELECT document FROM ${this.#table} WHERE name = ?`,
-      name,
-    );
-    return row && (JSON.parse(row.document) as T);
+    const row = await this.#store.get<Row>(`SELECT name, document FROM ${this.#table} WHERE name = ?`, name);
+    return row && this.#open(row);
   }
 
   async save(name: string, document: T): Promise<void> {
     await this.#store.run(
       `INSERT INTO ${this.#table} (name, document) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET document = excluded.document`,
       name,
-      JSON.stringify(document),
+      this.#seal.seal(JSON.stringify(document), placeOf(this.#table, name)),
     );
   }
 
   async delete(name: string): Promise<boolean> {
     return (await this.#store.run(`DELETE FROM ${this.#table} WHERE name = ?`, name)) > 0;
+  }
+
+  #open({ name, document }: Row): T {
+    return JSON.parse(this.#seal.open(document, placeOf(this.#table, name))) as T;
   }
 }

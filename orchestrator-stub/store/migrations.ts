@@ -243,6 +243,12 @@ export const STEPS: readonly Step[] = [
   CREATE TABLE stage_times (name TEXT PRIMARY KEY, document TEXT NOT NULL) STRICT;
   `,
   ],
+  // From here on secrets are sealed (secrets/sealed-columns.ts): which key the newest of them have. No row: they are plain yet.
+  [
+    `
+  CREATE TABLE sealing (name TEXT PRIMARY KEY, key_id TEXT NOT NULL) STRICT;
+  `,
+  ],
 ];
 
 /** Where to go on from. Refuses a database that a newer version wrote. */

@@ -97,6 +97,13 @@ export class SqliteStore implements Store {
     else work();
   }
 
+  async scrub(): Promise<void> {
+    await this.#inTurn(() => {
+      this.#write('VACUUM');
+      this.#attempt(() => this.#connection.exec('PRAGMA wal_checkpoint(TRUNCATE)'));
+    });
+  }
+
   async close(): Promise<void> {
     await this.#inTurn(() => {
       this.health.stop();

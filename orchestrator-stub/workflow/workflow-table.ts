@@ -1,5 +1,7 @@
 import type { HostId } from '../../protocol/ids.ts';
+import type { Seal } from '../seal/seal.ts';
 import type { Store } from '../store/store.ts';
+import { openDefinition, sealDefinition } from './sealed-definition.ts';
 import type { StoredWorkflow, WorkflowDefinition, WorkflowProgress } from './workflow.ts';
 
 interface Row {
@@ -16,8 +18,10 @@ const SELECT =
  */
 export class WorkflowTable {
   readonly #store: Store;
+  readonly #seal: Seal;
 
-  constructor(store: Store) {
+  constructor(store: Store, seal: Seal) {
+    this.#seal = seal;
     this.#store = store;
   }
 
@@ -34,7 +38,7 @@ export class WorkflowTable {
       'INSERT INTO workflows (id, host_id, definition) VALUES (?, ?, ?)',
       definition.id,
       definition.hostId,
-      JSON.stringify(definition),
+      sealDefinition(definition, this.#seal),
     );
     await this.saveProgress(definition.id, progress);
   }
@@ -43,7 +47,7 @@ export class WorkflowTable {
   async saveDefinition(definition: WorkflowDefinition): Promise<void> {
     await this.#store.run(
       'UPDATE workflows SET definition = ? WHERE id = ?',
-      JSON.stringify(definition),
+      sealDefinition(definition, this.#seal),
       definition.id,
     );
   }
@@ -85,7 +89,7 @@ export class WorkflowTable {
   async #read(sql: string, ...values: string[]): Promise<StoredWorkflow[]> {
     const rows = await this.#store.all<Row>(sql, ...values);
     return rows.map((row) => ({
-      definition: JSON.parse(row.definition) as WorkflowDefinition,
+      definition: openDefinition(row.definition, this.#seal),
       progress: JSON.parse(row.progress) as WorkflowProgress,
     }));
   }

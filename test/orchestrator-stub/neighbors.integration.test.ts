@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { HostTable } from '../../orchestrator-stub/nodes/host-table.ts';
 import { SqliteStore } from '../../orchestrator-stub/store/sqlite-store.ts';
 import { NODE, RunningStub } from './running-stub.ts';
+import { sealOf } from './seal/test-seal.ts';
 
 const ROOT = 'a'.repeat(64);
 const SECOND = {
@@ -30,7 +31,7 @@ async function onboard(
       throw thrown;
     },
   });
-  const instance = await new HostTable(store).instance(id);
+  const instance = await new HostTable(store, sealOf(running.folder)).instance(id);
   await store.close();
   const path = `/api/v1/neighbours/${instance?.neighborsKey}`;
   return { id, firstBootKey: instance?.firstBootKey ?? '', path };

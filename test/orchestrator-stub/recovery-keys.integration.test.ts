@@ -1,7 +1,6 @@
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { NODE, RunningStub } from './running-stub.ts';
+import { storedDefinitions } from './seal/test-seal.ts';
 
 const PROFILE = {
   osType: 'IMMUTABLE',
@@ -24,8 +23,7 @@ test('a recovery key is kept for the operator, under the address that came with 
   const node = { serial: NODE.serialnum, name: 'till-7', autoOnboard: true, profile: 'p' };
   const { id } = (await running.api('POST', '/api/v1/nodes', { json: node })).body;
   await running.knock();
-  using database = new DatabaseSync(join(running.folder, 'kindling.sqlite'), { readOnly: true });
-  const definition = () => database.prepare('SELECT definition FROM workflows').get()?.['definition'];
+  const definition = () => JSON.stringify(storedDefinitions(running.folder)[0]);
   await expect.poll(definition).toBeTypeOf('string');
   const address = /\/api\/v1\/recovery-keys\/[0-9a-f]{32}/.exec(String(definition()))?.[0] ?? '';
 

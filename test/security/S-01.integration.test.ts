@@ -1,6 +1,4 @@
 import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { create } from '@bufbuild/protobuf';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -18,6 +16,7 @@ import {
 import { openBidiStream } from '../../protocol/grpc-service.ts';
 import { shellQuote } from '../../system/shell-quote.ts';
 import { NODE, RunningStub } from '../orchestrator-stub/running-stub.ts';
+import { storedDefinitions } from '../orchestrator-stub/seal/test-seal.ts';
 
 let running: RunningStub;
 
@@ -51,8 +50,7 @@ it('the :authority of an anonymous knock becomes no address in a workflow', asyn
   await running.knock();
   const path = `/api/v1/workflows/workflow-${NODE.uuid}-g1`;
   await expect.poll(async () => (await running.api('GET', path)).status).toBe(200);
-  using database = new DatabaseSync(join(running.folder, 'kindling.sqlite'), { readOnly: true });
-  const text = String(database.prepare('SELECT definition FROM workflows').get()?.['definition']);
+  const text = JSON.stringify(storedDefinitions(running.folder)[0]);
   expect(text).not.toContain('evil.example');
   expect(text).toMatch(/url='https:\/\/(127\.0\.0\.1|localhost):\d+\/api\/v1\/first-boot\//);
 });

@@ -1,6 +1,5 @@
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { storedDefinitions } from '../orchestrator-stub/seal/test-seal.ts';
 import { AttackedSite, ghost, type Machine } from './attacked-site.ts';
 
 /** Tinkerbell's way of writing templates: values without quotes. */
@@ -45,10 +44,8 @@ afterAll(() => site[Symbol.asyncDispose]());
 
 const told = async () => (await site.workflowOf(machine)).actions.map(({ name }: { name: string }) => name);
 const environment = () => {
-  using database = new DatabaseSync(join(site.running.folder, 'kindling.sqlite'), { readOnly: true });
-  const query = database.prepare('SELECT definition FROM workflows WHERE id = ?');
-  const text = String(query.get(`workflow-${machine.uuid}-g1`)?.['definition']);
-  return (JSON.parse(text) as { actions: { environment: string[] }[] }).actions[0]?.environment;
+  const all = storedDefinitions(site.running.folder);
+  return all.find(({ id }) => id === `workflow-${machine.uuid}-g1`)?.actions[0]?.environment;
 };
 
 it.each([

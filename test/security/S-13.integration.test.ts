@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { storedDefinitions } from '../orchestrator-stub/seal/test-seal.ts';
 import { AttackedSite, HONEST } from './attacked-site.ts';
 
 let site: AttackedSite;
@@ -17,9 +18,7 @@ interface Action {
 
 const FDE = { osType: 'MUTABLE', security: 'SECURE_BOOT_AND_FULL_DISK_ENCRYPTION' };
 const actions = (): Action[] => {
-  using database = new DatabaseSync(join(site.running.folder, 'kindling.sqlite'), { readOnly: true });
-  return JSON.parse(String(database.prepare('SELECT definition FROM workflows').get()?.['definition']))
-    .actions;
+  return storedDefinitions(site.running.folder)[0]?.actions ?? [];
 };
 const value = (action: Action, name: string) =>
   action.environment.find((each) => each.startsWith(`${name}=`))?.slice(name.length + 1) ?? '';

@@ -7,6 +7,7 @@ import { HostTable } from '../../orchestrator-stub/nodes/host-table.ts';
 import { Nodes } from '../../orchestrator-stub/nodes/nodes.ts';
 import { SqliteStore } from '../../orchestrator-stub/store/sqlite-store.ts';
 import { toHostId } from '../../protocol/ids.ts';
+import { testSeal } from '../orchestrator-stub/seal/test-seal.ts';
 import { ghost } from './attacked-site.ts';
 
 let folder: string;
@@ -22,7 +23,7 @@ beforeEach(() => {
       throw thrown;
     },
   });
-  hosts = new HostTable(store);
+  hosts = new HostTable(store, testSeal());
   nodes = new Nodes({
     store,
     hosts,

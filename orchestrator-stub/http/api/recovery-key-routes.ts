@@ -5,7 +5,9 @@ import type { AuditLog } from '../../audit/audit-log.ts';
 import { oneLine } from '../../audit/difference.ts';
 import type { HostTable } from '../../nodes/host-table.ts';
 import type { Nodes } from '../../nodes/nodes.ts';
-import type { RecoveryKeyTable } from '../../store/recovery-key-table.ts';
+import { encryptForOfflineKey } from '../../seal/offline-key.ts';
+import type { Settings } from '../../settings/site-settings.ts';
+import type { RecoveryKey, RecoveryKeyTable } from '../../store/recovery-key-table.ts';
 import type { Store } from '../../store/store.ts';
 import { isTerminal, type StoredWorkflow } from '../../workflow/workflow.ts';
 import type { Workflows } from '../../workflow/workflows.ts';
@@ -17,6 +19,7 @@ export interface RecoveryKeyRouteParts {
   recoveryKeys: RecoveryKeyTable;
   audit: AuditLog;
   workflows: Workflows;
+  settings: Settings;
 }
 
 const KeySchema = z.object({
@@ -24,7 +27,11 @@ const KeySchema = z.object({
   recoveryKey: z.string().min(8).max(200),
   disk: z.record(z.string(), z.unknown()),
 });
-export const StoredKeySchema = KeySchema.extend({ receivedAt: z.string() });
+export const StoredKeySchema = KeySchema.extend({
+  recoveryKey: z.string().nullable().describe('Null: it is kept for the owner of escrowPublicKey only'),
+  encryptedKey: z.string().optional().describe('RSA-OAEP with SHA-256, base64'),
+  receivedAt: z.string(),
+});
 
 const tag = 'nodes';
 
@@ -35,6 +42,7 @@ export function recoveryKeyRoutes({
   hosts,
   recoveryKeys,
   workflows,
+  settings,
   audit,
 }: RecoveryKeyRouteParts): ApiRoute[] {
   return [
@@ -60,7 +68,11 @@ export function recoveryKeyRoutes({
             throw new KindlingError('KND_API_NOT_FOUND', 'no disk is being encrypted under this address');
           }
           const receivedAt = new Date().toISOString();
-          const isNew = await recoveryKeys.save(host.id, { ...body, receivedAt });
+          const isNew = await recoveryKeys.save(host.id, {
+            ...body,
+            ...keyFor(settings.get().escrowPublicKey, body.recoveryKey),
+            receivedAt,
+          });
           if (isNew) {
             const of = { who: host.id, role: 'node', node: host.id, nodeName: oneLine(host.name) };
             const what = { from: client, action: 'escrowRecoveryKey', target: body.keyId };
@@ -82,6 +94,15 @@ export function recoveryKeyRoutes({
       }),
     }),
   ];
+}
+
+/** As it is kept: readable, or for the owner of an offline key only. */
+function keyFor(
+  offlineKey: string | null,
+  recoveryKey: string,
+): Pick<RecoveryKey, 'recoveryKey' | 'encryptedKey'> {
+  if (offlineKey === null) return { recoveryKey };
+  return { recoveryKey: null, encryptedKey: encryptForOfflineKey(offlineKey, recoveryKey) };
 }
 
 /** Whether a disk may be encrypted right now: the node's workflow runs, and has an action that leaves its key here. */

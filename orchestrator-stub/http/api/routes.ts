@@ -5,6 +5,7 @@ import { type NeighborRouteParts, neighborRoutes } from './neighbor-routes.ts';
 import { type NodeRouteParts, nodeRoutes } from './node-routes.ts';
 import { type PeopleRouteParts, peopleRoutes } from './people-routes.ts';
 import { type RecoveryKeyRouteParts, recoveryKeyRoutes } from './recovery-key-routes.ts';
+import { type SealRouteParts, sealRoutes } from './seal-routes.ts';
 import { type SiteRouteParts, siteRoutes } from './site-routes.ts';
 import { type WorkflowRouteParts, workflowRoutes } from './workflow-routes.ts';
 
@@ -14,6 +15,7 @@ export type ApiParts = FloorRouteParts &
   PeopleRouteParts &
   AuditRouteParts &
   RecoveryKeyRouteParts &
+  SealRouteParts &
   SiteRouteParts &
   WorkflowRouteParts;
 
@@ -26,6 +28,7 @@ export function apiRoutes(parts: ApiParts): ApiRoute[] {
     ...neighborRoutes(parts),
     ...workflowRoutes(parts),
     ...siteRoutes(parts),
+    ...sealRoutes(parts),
     ...peopleRoutes(parts),
     ...auditRoutes(parts),
   ];

@@ -125,6 +125,14 @@ export class PostgresStore implements Store {
     else work();
   }
 
+  /** Each table by itself: without a name PostgreSQL takes every table of the database, those of others too. */
+  async scrub(): Promise<void> {
+    const tables = await this.all<{ tablename: string }>(
+      'SELECT tablename FROM pg_tables WHERE schemaname = current_schema()',
+    );
+    for (const { tablename } of tables) await this.#inTurn(() => this.#query(`VACUUM FULL "${tablename}"`));
+  }
+
   async close(): Promise<void> {
     const turn = this.#turns.take();
     if (turn) await turn;

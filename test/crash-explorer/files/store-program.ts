@@ -3,6 +3,7 @@ import { DocumentTable } from '../../../orchestrator-stub/store/document-table.t
 import { SqliteStore } from '../../../orchestrator-stub/store/sqlite-store.ts';
 import type { Durability } from '../../../orchestrator-stub/store/store.ts';
 import { seededRandom } from '../../actions/image-writer/test-image.ts';
+import { testSeal } from '../../orchestrator-stub/seal/test-seal.ts';
 
 // Changes the orchestrator's database, drawn from a seed, and prints each when it is acknowledged: the number of the change, and
 // whether its COMMIT had to wait for the disk.
@@ -12,6 +13,7 @@ const TEXT_BYTES = 40_000;
 
 const [folder = '', seed = '', changes = ''] = process.argv.slice(2);
 const random = seededRandom(Number(seed));
+const seal = testSeal();
 const open = () => {
   const database = new SqliteStore(join(folder, 'kindling.sqlite'), {
     onDefect: (thrown) => {
@@ -20,8 +22,8 @@ const open = () => {
   });
   return {
     database,
-    templates: new DocumentTable<{ change: number; text: string }>(database, 'templates'),
-    settings: new DocumentTable<{ change: number }>(database, 'settings'),
+    templates: new DocumentTable<{ change: number; text: string }>(database, 'templates', seal),
+    settings: new DocumentTable<{ change: number }>(database, 'settings', seal),
   };
 };
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { StageTimes, usualSecondsLeft } from '../../../orchestrator-stub/floor/stage-times.ts';
 import { SqliteStore } from '../../../orchestrator-stub/store/sqlite-store.ts';
+import { testSeal } from '../seal/test-seal.ts';
 import { FLOOR_ROW } from './floor-row.ts';
 
 test('the usual time is the median and the p95 of the last hundred runs, each a value that was measured', async () => {
@@ -9,7 +10,7 @@ test('the usual time is the median and the p95 of the last hundred runs, each a 
       throw thrown;
     },
   });
-  const times = new StageTimes(store);
+  const times = new StageTimes(store, testSeal());
   for (let seconds = 1; seconds <= 120; seconds += 1) await times.addFirstBoot('edge', seconds);
   expect(await times.list()).toEqual([
     { profile: 'edge', stage: 'first-boot', medianSeconds: 70, p95Seconds: 115, runs: 100 },

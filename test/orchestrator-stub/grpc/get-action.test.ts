@@ -14,6 +14,7 @@ import { WorkflowTable } from '../../../orchestrator-stub/workflow/workflow-tabl
 import { Workflows } from '../../../orchestrator-stub/workflow/workflows.ts';
 import { AgentAttributesSchema } from '../../../protocol/generated/tink-current_pb.js';
 import { toHostId } from '../../../protocol/ids.ts';
+import { testSeal } from '../seal/test-seal.ts';
 
 const WORKER = '52:54:00:12:34:56';
 const TEMPLATE = {
@@ -41,8 +42,8 @@ let enrollment: Enrollment;
 beforeEach(async () => {
   store = new SqliteStore(':memory:', { onDefect: rethrow });
   const bus = new EventBus(store);
-  const hosts = new HostTable(store);
-  const table = new WorkflowTable(store);
+  const hosts = new HostTable(store, testSeal());
+  const table = new WorkflowTable(store, testSeal());
   workflows = await Workflows.open({ store, table, bus, now, timeoutGraceMs: 0, onFailure: rethrow });
   const settings = () => SiteSettingsSchema.parse({});
   const nodes = new Nodes({

@@ -11,6 +11,7 @@ import { defineWorkflow } from '../../../orchestrator-stub/workflow/definition.t
 import { WorkflowTable } from '../../../orchestrator-stub/workflow/workflow-table.ts';
 import { Workflows } from '../../../orchestrator-stub/workflow/workflows.ts';
 import type { HostId } from '../../../protocol/ids.ts';
+import { testSeal } from '../seal/test-seal.ts';
 import { failingCommit } from '../store/failing-commit.ts';
 import { TWO_ACTIONS } from '../workflow/two-actions.ts';
 
@@ -30,7 +31,7 @@ beforeEach(async () => {
   };
   const now = () => new Date('2026-11-17T12:00:00Z');
   store = new SqliteStore(':memory:', { onDefect: onFailure });
-  hosts = new HostTable(store);
+  hosts = new HostTable(store, testSeal());
   const bus = new EventBus(store);
   events = [];
   bus.subscribe(({ event }) => events.push(event));
@@ -45,13 +46,13 @@ beforeEach(async () => {
   });
   workflows = await Workflows.open({
     store,
-    table: new WorkflowTable(store),
+    table: new WorkflowTable(store, testSeal()),
     bus,
     now,
     timeoutGraceMs: 0,
     onFailure,
   });
-  profiles = new DocumentTable<Profile>(store, 'profiles');
+  profiles = new DocumentTable<Profile>(store, 'profiles', testSeal());
   const projection = new StatusProjection({ store, hosts, nodes, profiles, now });
   workflows.subscribe((workflow) => projection.follow(workflow));
   workflows.subscribe(async () => {

@@ -7,7 +7,10 @@ import { defineWorkflow } from '../../../orchestrator-stub/workflow/definition.t
 import { WorkflowTable } from '../../../orchestrator-stub/workflow/workflow-table.ts';
 import { Workflows } from '../../../orchestrator-stub/workflow/workflows.ts';
 import { toHostId } from '../../../protocol/ids.ts';
+import { testSeal } from '../seal/test-seal.ts';
 import { TWO_ACTIONS } from './two-actions.ts';
+
+const SEAL = testSeal();
 
 let store: SqliteStore;
 let workflows: Workflows;
@@ -22,10 +25,10 @@ beforeEach(async () => {
   const bus = new EventBus(store);
   events = [];
   bus.subscribe(({ event }) => events.push(event));
-  const table = new WorkflowTable(store);
+  const table = new WorkflowTable(store, SEAL);
   workflows = await Workflows.open({ store, table, bus, now, timeoutGraceMs: 0, onFailure });
   const hostId = toHostId('host-1');
-  await new HostTable(store).save(newHost(hostId, 'p', now()));
+  await new HostTable(store, SEAL).save(newHost(hostId, 'p', now()));
   await workflows.add(
     defineWorkflow({ id: 'w', hostId, generation: 1, template: TWO_ACTIONS, data: {}, now: now() }),
   );
@@ -62,7 +65,7 @@ describe('two that change one workflow at the same time', () => {
     const { progress } = await workflows.get('w');
     expect(progress).toMatchObject({ state: 'RUNNING', isPaused: true });
     // What memory holds is what a restart would find.
-    expect((await new WorkflowTable(store).byId('w'))?.progress).toEqual(progress);
+    expect((await new WorkflowTable(store, SEAL).byId('w'))?.progress).toEqual(progress);
   });
 });
 

@@ -1,0 +1,32 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Instance } from '../../../orchestrator-stub/nodes/instance.ts';
+import { openInstance } from '../../../orchestrator-stub/nodes/instance-keys.ts';
+import { KeyFile } from '../../../orchestrator-stub/seal/key-file.ts';
+import { makeSealingKey, Seal } from '../../../orchestrator-stub/seal/seal.ts';
+import { openDefinition } from '../../../orchestrator-stub/workflow/sealed-definition.ts';
+import type { WorkflowDefinition } from '../../../orchestrator-stub/workflow/workflow.ts';
+
+/** A seal with a key of its own. */
+export function testSeal(): Seal {
+  return new Seal([makeSealingKey()]);
+}
+
+/** That of the orchestrator of a state folder. */
+export function sealOf(stateFolder: string): Seal {
+  return new Seal(new KeyFile({ stateFolder, environment: {} }).read());
+}
+
+/** What the orchestrator of a state folder keeps of its workflows, secrets included, the oldest first. */
+export function storedDefinitions(stateFolder: string): WorkflowDefinition[] {
+  using database = new DatabaseSync(join(stateFolder, 'kindling.sqlite'), { readOnly: true });
+  const rows = database.prepare('SELECT definition FROM workflows ORDER BY rowid').all();
+  return rows.map((row) => openDefinition(String(row['definition']), sealOf(stateFolder)));
+}
+
+/** The only instance of a state folder with its keys. */
+export function storedInstance(stateFolder: string): Instance | undefined {
+  using database = new DatabaseSync(join(stateFolder, 'kindling.sqlite'), { readOnly: true });
+  const row = database.prepare('SELECT document FROM instances').get();
+  return row && openInstance(String(row['document']), sealOf(stateFolder));
+}
