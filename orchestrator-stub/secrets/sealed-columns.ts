@@ -24,6 +24,8 @@ const COLUMNS: readonly SealedColumn[] = [
   { table: 'workflows', column: 'definition', row: ['id'], anew: definition },
 ];
 
+export const SEALED_TABLES: readonly string[] = COLUMNS.map(({ table }) => table);
+
 /** Seals with the newest key what is plain or sealed with an older one. Returns how many values that were. */
 export async function sealAnew(store: Store, seal: Seal): Promise<number> {
   return store.transaction(async () => {

@@ -2,7 +2,7 @@ import { KindlingError } from '../../protocol/error.ts';
 import { KeyFile, type KeyLocation } from '../seal/key-file.ts';
 import { makeSealingKey, Seal, type SealingKeys } from '../seal/seal.ts';
 import type { Store } from '../store/store.ts';
-import { sealAnew } from './sealed-columns.ts';
+import { SEALED_TABLES, sealAnew } from './sealed-columns.ts';
 
 export interface KeyRotation {
   keyId: string;
@@ -39,7 +39,7 @@ export class SiteSeal {
     if (sealedWith !== keys[0].id || keys.length > 1) {
       await sealAnew(store, opened.seal);
       // An older version wrote secrets as they are; what a file or a table no longer shows may still lie in it.
-      if (sealedWith === undefined) await store.scrub();
+      if (sealedWith === undefined) await store.scrub(SEALED_TABLES);
       await store.transaction(async () => {
         await writeKeyId(store, keys[0].id);
         store.afterCommit(() => opened.#forgetOlderKeys());

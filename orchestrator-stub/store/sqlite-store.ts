@@ -97,6 +97,7 @@ export class SqliteStore implements Store {
     else work();
   }
 
+  /** One file has all tables. */
   async scrub(): Promise<void> {
     await this.#inTurn(() => {
       this.#write('VACUUM');

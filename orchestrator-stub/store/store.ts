@@ -33,8 +33,8 @@ export interface Store {
    * no transaction is open. Whatever others hear of a change, and whatever memory keeps of it, goes through here.
    */
   afterCommit(work: () => void): void;
-  /** Leaves nothing in the files of the database that was overwritten or deleted. Takes long; outside of a transaction. */
-  scrub(): Promise<void>;
+  /** Leaves nothing in the files of the database that was overwritten or deleted in these tables. Outside of a transaction. */
+  scrub(tables: readonly string[]): Promise<void>;
   /** Waits for what is under way. */
   close(): Promise<void>;
 }

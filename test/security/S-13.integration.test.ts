@@ -1,8 +1,6 @@
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { storedDefinitions } from '../orchestrator-stub/seal/test-seal.ts';
+import { storedDefinitions, storedInstance } from '../orchestrator-stub/seal/test-seal.ts';
 import { AttackedSite, HONEST } from './attacked-site.ts';
 
 let site: AttackedSite;
@@ -92,8 +90,7 @@ it('recovery keys are only added, and only while a trusted node’s disk is bein
 it('where nothing is encrypted no recovery key is taken', async () => {
   await site.profile();
   const { id } = await site.install(HONEST);
-  using database = new DatabaseSync(join(site.running.folder, 'kindling.sqlite'), { readOnly: true });
-  const key = String(database.prepare('SELECT escrow_key AS key FROM instances').get()?.['key']);
+  const key = storedInstance(site.running.folder)?.escrowKey ?? '';
   expect((await escrow(key, 'a key for nothing')).status).toBe(404);
   expect(await kept(id)).toEqual([]);
 });

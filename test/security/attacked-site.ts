@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { create } from '@bufbuild/protobuf';
 import type { StubOptions } from '../../orchestrator-stub/serve.ts';
 import {
@@ -14,6 +12,7 @@ import {
 } from '../../protocol/generated/tink-current_pb.js';
 import { callUnary } from '../../protocol/grpc-service.ts';
 import { type ApiAnswer, NODE, RunningStub } from '../orchestrator-stub/running-stub.ts';
+import { storedInstance } from '../orchestrator-stub/seal/test-seal.ts';
 
 export interface Machine {
   uuid: string;
@@ -130,9 +129,8 @@ export class AttackedSite implements AsyncDisposable {
         );
       }
     }
-    using database = new DatabaseSync(join(this.running.folder, 'kindling.sqlite'), { readOnly: true });
-    const key = database.prepare('SELECT first_boot_key AS key FROM instances').get()?.['key'];
-    await this.running.api('POST', `/api/v1/first-boot/${String(key)}`, { json: {}, token: null });
+    const key = storedInstance(this.running.folder)?.firstBootKey;
+    await this.running.api('POST', `/api/v1/first-boot/${key}`, { json: {}, token: null });
   }
 
   signIn({ name, password } = PERSON): Promise<ApiAnswer> {

@@ -1,6 +1,4 @@
 import { once } from 'node:events';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { connect } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { create } from '@bufbuild/protobuf';
@@ -8,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ActionStatusRequestSchema, WorkflowService } from '../../protocol/generated/tink-current_pb.js';
 import { callUnary } from '../../protocol/grpc-service.ts';
 import { failure } from '../orchestrator-stub/running-stub.ts';
+import { storedInstance } from '../orchestrator-stub/seal/test-seal.ts';
 import { AttackedSite, ghost, HONEST, OTHER } from './attacked-site.ts';
 
 let site: AttackedSite;
@@ -191,9 +190,8 @@ describe('addresses', () => {
 
   it('the key of a node that was deauthorized reports no first boot any more', async () => {
     const { id } = await site.install(ghost(70));
-    using database = new DatabaseSync(join(site.running.folder, 'kindling.sqlite'), { readOnly: true });
-    const query = database.prepare('SELECT first_boot_key AS key FROM instances WHERE host_id = ?');
-    const key = String(query.get(id)?.['key']);
+    const key = storedInstance(site.running.folder, id)?.firstBootKey;
+    expect(key).toMatch(/^[0-9a-f]{32}$/);
     await site.running.api('POST', `/api/v1/nodes/${id}/deauthorise`);
     await post(`/api/v1/first-boot/${key}`, '{}');
     expect(await site.node(id)).toMatchObject({ currentState: 'UNTRUSTED' });

@@ -125,12 +125,8 @@ export class PostgresStore implements Store {
     else work();
   }
 
-  /** Each table by itself: without a name PostgreSQL takes every table of the database, those of others too. */
-  async scrub(): Promise<void> {
-    const tables = await this.all<{ tablename: string }>(
-      'SELECT tablename FROM pg_tables WHERE schemaname = current_schema()',
-    );
-    for (const { tablename } of tables) await this.#inTurn(() => this.#query(`VACUUM FULL "${tablename}"`));
+  async scrub(tables: readonly string[]): Promise<void> {
+    for (const table of tables) await this.#inTurn(() => this.#query(`VACUUM FULL ${table}`));
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { AuditLine } from '../../../protocol/audit.ts';
 import { FailingDisk } from '../failing-disk.ts';
 import { NODE, RunningStub } from '../running-stub.ts';
+import { storedInstance } from '../seal/test-seal.ts';
 
 const PROFILE = { osType: 'IMMUTABLE', imageUrl: 'http://127.0.0.1/x.raw' };
 let running: RunningStub;
@@ -86,9 +87,7 @@ test('who reads a recovery key is written down, and who leaves one', async () =>
   const workflow = `workflow-${NODE.uuid}-g1`;
   await expect.poll(async () => (await running.api('GET', `/api/v1/workflows/${workflow}`)).status).toBe(200);
   const key = { keyId: '0011223344556677', recoveryKey: 'cbdefghi-jklnrtuv', disk: {} };
-  using database = new DatabaseSync(join(running.folder, 'kindling.sqlite'), { readOnly: true });
-  const instance = String(database.prepare('SELECT document FROM instances').get()?.['document']);
-  const address = `/api/v1/recovery-keys/${JSON.parse(instance).escrowKey}`;
+  const address = `/api/v1/recovery-keys/${storedInstance(running.folder)?.escrowKey}`;
   expect((await running.api('POST', address, { json: key, token: null })).status).toBe(200);
   expect((await running.api('GET', '/api/v1/nodes/till-7/recovery-keys')).body.keys).toHaveLength(1);
 

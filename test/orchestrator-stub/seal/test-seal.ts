@@ -24,9 +24,10 @@ export function storedDefinitions(stateFolder: string): WorkflowDefinition[] {
   return rows.map((row) => openDefinition(String(row['definition']), sealOf(stateFolder)));
 }
 
-/** The only instance of a state folder with its keys. */
-export function storedInstance(stateFolder: string): Instance | undefined {
+/** An instance of a state folder with its keys: that of a host, or the first. */
+export function storedInstance(stateFolder: string, hostId?: string): Instance | undefined {
   using database = new DatabaseSync(join(stateFolder, 'kindling.sqlite'), { readOnly: true });
-  const row = database.prepare('SELECT document FROM instances').get();
+  const rows = database.prepare('SELECT host_id, document FROM instances').all();
+  const row = rows.find((each) => hostId === undefined || each['host_id'] === hostId);
   return row && openInstance(String(row['document']), sealOf(stateFolder));
 }
