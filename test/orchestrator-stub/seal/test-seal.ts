@@ -3,13 +3,13 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Instance } from '../../../orchestrator-stub/nodes/instance.ts';
 import { openInstance } from '../../../orchestrator-stub/nodes/instance-keys.ts';
 import { KeyFile } from '../../../orchestrator-stub/seal/key-file.ts';
-import { makeSealingKey, Seal } from '../../../orchestrator-stub/seal/seal.ts';
+import { parseSealingKeys, Seal } from '../../../orchestrator-stub/seal/seal.ts';
 import { openDefinition } from '../../../orchestrator-stub/workflow/sealed-definition.ts';
 import type { WorkflowDefinition } from '../../../orchestrator-stub/workflow/workflow.ts';
 
-/** A seal with a key of its own. */
+/** A seal whose key every process of a test knows. */
 export function testSeal(): Seal {
-  return new Seal([makeSealingKey()]);
+  return new Seal(parseSealingKeys('5e'.repeat(32), 'of the tests'));
 }
 
 /** That of the orchestrator of a state folder. */

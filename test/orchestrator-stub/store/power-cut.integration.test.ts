@@ -2,9 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { placeOf } from '../../../orchestrator-stub/seal/seal.ts';
 import { exploreFiles, type FolderAfterCrash } from '../../crash-explorer/files/explore-files.ts';
 import { type FileOperation, recordFiles } from '../../crash-explorer/files/record-files.ts';
 import { rounds, testSeed } from '../../seeds/seeds.ts';
+import { testSeal } from '../seal/test-seal.ts';
 
 const SEED = 20_261_118;
 const CRASHES = rounds(1200);
@@ -40,7 +42,9 @@ function changeFound({ files }: FolderAfterCrash): number | string {
     if (tables.length === 0) return 0;
     const last = (table: string) => {
       const row = database.prepare(`SELECT document FROM ${table} WHERE name = 'last'`).get();
-      return row ? (JSON.parse(String(row['document'])) as { change: number }).change : 0;
+      if (!row) return 0;
+      const document = testSeal().open(String(row['document']), placeOf(table, 'last'));
+      return (JSON.parse(document) as { change: number }).change;
     };
     return last('settings') === last('templates') ? last('settings') : 'half of a change';
   } catch (thrown) {
