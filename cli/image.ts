@@ -36,6 +36,8 @@ export function defineImage(command: Command): void {
       '9',
     )
     .option('--keep-unused', 'keep every byte, also those that no file uses')
+    .option('--image-version <number>', 'counts up with every image: nodes can be told to take none older')
+    .option('--expires <date>', 'until when nodes take the image, as in 2027-06-30')
     .option('--key <pem>', 'sign the manifest with this Ed25519 private key')
     .action(index);
   command
@@ -72,6 +74,8 @@ interface IndexCommandOptions {
   chunkSize: string;
   level: string;
   keepUnused?: boolean;
+  imageVersion?: string;
+  expires?: string;
   key?: string;
 }
 
@@ -79,11 +83,18 @@ async function index(raw: string, options: IndexCommandOptions): Promise<void> {
   const blob = options.output ?? `${raw}.zst`;
   // read before the long work: a wrong key is told at once
   const key = options.key ? await readPrivateKey(options.key) : undefined;
+  const edition = {
+    ...(options.imageVersion === undefined
+      ? {}
+      : { version: parseNumber(options.imageVersion, 'image version') }),
+    ...(options.expires === undefined ? {} : { expires: parseEnd(options.expires, new Date()) }),
+  };
   const result = await step(`indexing ${raw}`, (say) =>
     indexImage(raw, blob, {
       chunkSize: parseNumber(options.chunkSize, 'chunk size') * 1024 * 1024,
       level: parseNumber(options.level, 'level'),
       omitUnused: !options.keepUnused,
+      edition,
       onProgress: (done, total) => say(`${Math.floor((done / total) * 100)} %`),
     }),
   );
@@ -170,6 +181,15 @@ function parseNumber(text: string, name: string): number {
   if (!Number.isInteger(value) || value <= 0)
     throw new KindlingError('KND_USAGE', `${name} "${text}" is not a number`);
   return value;
+}
+
+/** A date is good until its last moment. */
+function parseEnd(text: string, now: Date): string {
+  const end = new Date(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T23:59:59.999Z` : text);
+  if (Number.isNaN(end.getTime()))
+    throw new KindlingError('KND_USAGE', `--expires "${text}" is not a date, as in 2027-06-30`);
+  if (end <= now) throw new KindlingError('KND_USAGE', `--expires ${text} is over already`);
+  return end.toISOString();
 }
 
 const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;

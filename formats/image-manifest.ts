@@ -27,6 +27,10 @@ export interface ManifestFacts {
   blobSize: number;
   blobSha256: string;
   rawSha256: string;
+  /** Counts up with every image that the publisher puts in the place of the one before. */
+  version?: number;
+  /** Until when the signatures vouch for it (ISO 8601). */
+  expires?: string;
   /** What moving the backup GPT changes in the first MiB, so that it can be undone for a comparison. */
   gpt?: GptPlace;
 }
@@ -71,8 +75,9 @@ export const chunkLength = (facts: Pick<ManifestFacts, 'size' | 'chunkSize'>, in
 
 /** Writes the manifest without signatures: the same image always gives the same bytes. */
 export function encodeManifest(facts: ManifestFacts, chunks: readonly Chunk[]): string {
-  const { size, chunkSize, blobSize, blobSha256, rawSha256, gpt } = facts;
-  const head = JSON.stringify({ size, chunkSize, blobSize, blobSha256, rawSha256, ...(gpt ? { gpt } : {}) });
+  const { size, chunkSize, blobSize, blobSha256, rawSha256, version, expires, gpt } = facts;
+  // JSON leaves out what is undefined
+  const head = JSON.stringify({ size, chunkSize, blobSize, blobSha256, rawSha256, version, expires, gpt });
   const lines = chunks.map(
     ({ index, offset, length, storedSha256, rawSha256: raw }) =>
       `${index} ${offset} ${length} ${storedSha256} ${raw}\n`,
@@ -140,6 +145,9 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 const isSha256 = (value: unknown): value is string =>
   typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 
+const isMoment = (value: unknown) =>
+  typeof value === 'string' && !Number.isNaN(Date.parse(value)) && new Date(value).toISOString() === value;
+
 function decodeFacts(line: string): ManifestFacts {
   let facts: Partial<ManifestFacts> | null;
   try {
@@ -148,7 +156,7 @@ function decodeFacts(line: string): ManifestFacts {
     throw malformed('its second line is not JSON', cause);
   }
   if (facts === null) throw malformed('its second line says nothing');
-  const { size, chunkSize, blobSize, blobSha256, rawSha256, gpt } = facts;
+  const { size, chunkSize, blobSize, blobSha256, rawSha256, version, expires, gpt } = facts;
   if (!isCount(size) || size === 0 || !isCount(blobSize) || !isSha256(blobSha256) || !isSha256(rawSha256)) {
     throw malformed('sizes or hashes of the image are missing');
   }
@@ -156,9 +164,21 @@ function decodeFacts(line: string): ManifestFacts {
   if (!isCount(chunkSize) || chunkSize < MIB || chunkSize > MAX_CHUNK_SIZE || chunkSize % MIB !== 0) {
     throw malformed(`its chunk size ${chunkSize} is not a whole number of MiB up to 16`);
   }
+  if (version !== undefined && (!isCount(version) || version === 0))
+    throw malformed('its version is not a whole number from 1 on');
+  if (expires !== undefined && !isMoment(expires)) throw malformed('the date of its end makes no sense');
   if (gpt !== undefined && !isGptPlace(gpt))
     throw malformed('the place of its partition table makes no sense');
-  return { size, chunkSize, blobSize, blobSha256, rawSha256, ...(gpt ? { gpt } : {}) };
+  return {
+    size,
+    chunkSize,
+    blobSize,
+    blobSha256,
+    rawSha256,
+    ...(version === undefined ? {} : { version }),
+    ...(expires === undefined ? {} : { expires }),
+    ...(gpt ? { gpt } : {}),
+  };
 }
 
 function isGptPlace(place: GptPlace | null): boolean {

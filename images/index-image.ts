@@ -34,6 +34,8 @@ export interface IndexOptions {
   level?: number;
   /** Store what no file uses as zeros; without, every byte is kept. */
   omitUnused?: boolean;
+  /** What the manifest says beside the bytes: which one of several this is, and until when it is good. */
+  edition?: Pick<ManifestFacts, 'version' | 'expires'>;
   onProgress?: (done: number, total: number) => void;
 }
 
@@ -135,6 +137,7 @@ async function writeChunks(
     blobSize: offset,
     blobSha256: blobHash.digest('hex'),
     rawSha256: rawHash.digest('hex'),
+    ...options.edition,
     ...(gpt ? { gpt } : {}),
   };
   return {

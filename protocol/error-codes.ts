@@ -686,6 +686,12 @@ export const ERROR_CODES = {
     meaning: 'The compressed data of the image is damaged.',
     hint: 'Compare the file on the server with its published checksum.',
   },
+  KND_IMAGE_EXPIRED: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The manifest of the image says that it is good no longer.',
+    hint: 'Publish a newer image, or the same one with a later end (“kindling image index --expires”). Check the clock of the machine too.',
+  },
   KND_IMAGE_HASH: {
     exit: 1,
     retryable: true,
@@ -721,6 +727,12 @@ export const ERROR_CODES = {
     retryable: false,
     meaning: 'No source has the image (404 or 410), and none had it when the retry window was over.',
     hint: 'Check the image’s address in the profile, or in the workflow.',
+  },
+  KND_IMAGE_OLD: {
+    exit: 1,
+    retryable: false,
+    meaning: 'The image is older than the request allows.',
+    hint: 'Look at what the server has: an old image may have been put back. If it is meant, lower KINDLING_MANIFEST_VERSION.',
   },
   KND_IMAGE_REDIRECT: {
     exit: 1,

@@ -67,6 +67,8 @@ export interface ChunkOptions {
   manifestUrl?: string;
   /** The manifest's root (hex), when the orchestrator knows it. */
   manifestRoot?: string;
+  /** An image of a lower version, or without one, is refused. */
+  minimumVersion?: number;
   /** Ed25519 public keys (PEM); if given, the manifest must be signed by one of them. */
   trustedKeys?: readonly string[];
   /** write: no look at what is there; delta: fetch only what differs; repair: the same, and say what differed. */

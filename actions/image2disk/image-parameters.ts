@@ -65,6 +65,12 @@ export const IMAGE_PARAMETERS = {
     pattern: /^[0-9a-fA-F]{64}$/,
     description: 'The root hash the manifest must have',
   },
+  KINDLING_MANIFEST_VERSION: {
+    type: 'integer',
+    min: 1,
+    description:
+      'The lowest version that the manifest may have: an older image is refused, whoever signed it',
+  },
   KINDLING_IMAGE_KEYS: {
     type: 'text',
     description:

@@ -91,6 +91,7 @@ function chunksFor(variables: ImageVariables): ChunkOptions {
     mode: variables.KINDLING_MODE,
     manifestUrl: variables.KINDLING_MANIFEST,
     manifestRoot: variables.KINDLING_MANIFEST_ROOT,
+    minimumVersion: variables.KINDLING_MANIFEST_VERSION,
     trustedKeys: keysOf(variables),
     neighbors: neighborsOf(variables),
   });

@@ -58,6 +58,20 @@ describe('kindling image', () => {
     expect(first.manifest).not.toBe(await digest('second.zst.manifest'));
   });
 
+  test('index says which version the image is and until when it is good', async () => {
+    const edition = ['--image-version', '7', '--expires', '2199-06-30'];
+    await image('index', 'disk.raw', '--chunk-size', '1', '-o', 'edition.zst', ...edition);
+    expect(await readFile(at('edition.zst.manifest'), 'utf8')).toContain(
+      '"version":7,"expires":"2199-06-30T23:59:59.999Z"',
+    );
+    for (const [option = '', value = ''] of [
+      ['--image-version', '0'],
+      ['--expires', 'soon'],
+      ['--expires', '2020-01-01'],
+    ])
+      expect((await image('index', 'disk.raw', option, value)).err, value).toContain('KND_USAGE');
+  });
+
   test('verify finds a flipped bit, a cut file, a stranger’s key', async () => {
     const good = await readFile(at('disk.raw.zst'));
     const bad = Buffer.from(good);

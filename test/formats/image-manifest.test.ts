@@ -24,6 +24,13 @@ describe('an image manifest', () => {
     expect(encodeManifest(manifest, manifest.chunks)).toBe(TEXT);
   });
 
+  test('says which version it is and until when it is good, under the same signature', () => {
+    const edition = { version: 7, expires: '2027-06-30T23:59:59.999Z' };
+    const text = encodeManifest({ ...FACTS, ...edition }, CHUNKS);
+    expect(decodeManifest(text)).toMatchObject(edition);
+    expect(decodeManifest(text).root).not.toBe(decodeManifest(TEXT).root);
+  });
+
   test('keeps its root when it is signed, once or by several', () => {
     const [first, second] = [generateKeyPairSync('ed25519'), generateKeyPairSync('ed25519')];
     const signed = signManifest(
@@ -48,6 +55,10 @@ describe('an image manifest', () => {
     ['facts that say nothing', TEXT.replace(/\{.*\}/, 'null')],
     ['a partition table at no place', TEXT.replace('}', ',"gpt":{"sectorSize":512,"alternateLba":"x"}}')],
     ['a partition table that is none', TEXT.replace('}', ',"gpt":null}')],
+    ['version 0', encodeManifest({ ...FACTS, version: 0 }, CHUNKS)],
+    ['a version that is half', encodeManifest({ ...FACTS, version: 1.5 }, CHUNKS)],
+    ['an end that is no date', encodeManifest({ ...FACTS, expires: 'soon' }, CHUNKS)],
+    ['an end without a time', encodeManifest({ ...FACTS, expires: '2027-06-30' }, CHUNKS)],
     ['facts that are no JSON', TEXT.replace('{', '')],
     ['a chunk size of 3 bytes', TEXT.replace(String(4 * MIB), '3')],
     ['chunks in the wrong order', encodeManifest(FACTS, [...CHUNKS].reverse())],

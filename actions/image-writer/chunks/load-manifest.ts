@@ -29,15 +29,19 @@ export async function loadManifest(
   request: WriteImageRequest,
   context: WriteImageContext,
 ): Promise<ImageManifest | undefined> {
-  const { use = 'auto', manifestUrl, manifestRoot, trustedKeys = [] } = request.chunks ?? {};
+  const { use = 'auto', manifestUrl, manifestRoot, minimumVersion, trustedKeys = [] } = request.chunks ?? {};
   const expected = request.expected ?? {};
   const needsChunks = use === 'require' || (request.chunks?.mode ?? 'write') !== 'write';
-  const isForced = needsChunks || manifestRoot !== undefined || manifestUrl !== undefined;
+  const isForced =
+    needsChunks || [manifestRoot, minimumVersion, manifestUrl].some((named) => named !== undefined);
   if (use === 'never') return undefined;
   const text = await fetchManifest(request, context, isForced);
   if (!text) return undefined;
   const manifest = decodeManifest(text);
   checkOrigin(manifest, manifestRoot, trustedKeys);
+  checkVersion(manifest, minimumVersion);
+  // a request that names the root means this very image, however old it is
+  if (manifestRoot === undefined) checkEnd(manifest, new Date());
   const doubt = reasonForThePlainWay(expected, manifestRoot !== undefined || trustedKeys.length > 0);
   if (doubt !== undefined) {
     if (needsChunks)
@@ -70,6 +74,20 @@ function checkOrigin(
         : 'the image manifest is not signed, and the request names keys that must have signed it',
     );
   }
+}
+
+function checkVersion({ version }: ImageManifest, minimum: number | undefined): void {
+  if (minimum === undefined || (version ?? 0) >= minimum) return;
+  const what = version === undefined ? 'has no version' : `is version ${version}`;
+  throw new KindlingError('KND_IMAGE_OLD', `the image ${what}, and the request wants ${minimum} or newer`);
+}
+
+function checkEnd({ expires }: ImageManifest, now: Date): void {
+  if (expires === undefined || Date.parse(expires) > now.getTime()) return;
+  throw new KindlingError(
+    'KND_IMAGE_EXPIRED',
+    `the image was good until ${expires}, and this machine’s clock says ${now.toISOString()}`,
+  );
 }
 
 function reasonForThePlainWay(expected: ExpectedImage, isTrusted: boolean): string | undefined {

@@ -350,6 +350,37 @@ describe('the manifest', () => {
     expect(disk.every((byte) => byte === 0xaa)).toBe(true);
   });
 
+  describe('with a version and an end', () => {
+    const edition = (more: { version?: number; expires?: string }) =>
+      encodeManifest({ ...manifest, ...more }, manifest.chunks);
+    const SOON = new Date(Date.now() + 3_600_000).toISOString();
+    const PAST = '2020-01-01T00:00:00.000Z';
+
+    test('is taken while it is good and new enough', async () => {
+      const text = edition({ version: 7, expires: SOON });
+      const { result } = await write({ manifest: text, request: { chunks: { minimumVersion: 7 } } });
+      expect(result?.format).toBe('chunked');
+    });
+
+    test.each([
+      ['of an older version', { version: 6, expires: SOON }, 'KND_IMAGE_OLD'],
+      ['without a version', {}, 'KND_IMAGE_OLD'],
+      ['that is over', { version: 7, expires: PAST }, 'KND_IMAGE_EXPIRED'],
+    ] as const)('one %s stops everything before the disk is touched', async (_, more, code) => {
+      const request = { chunks: { minimumVersion: 7 } };
+      const { error, disk } = await write({ manifest: edition(more), request });
+      expect(error?.code).toBe(code);
+      expect(disk.every((byte) => byte === 0xaa)).toBe(true);
+    });
+
+    test('the request that names the root means this very image, though it is over', async () => {
+      const text = edition({ expires: PAST });
+      const { root: manifestRoot } = decodeManifest(text);
+      const { result } = await write({ manifest: text, request: { chunks: { manifestRoot } } });
+      expect(result?.format).toBe('chunked');
+    });
+  });
+
   test('that was changed after signing is not signed any more', async () => {
     const [line = ''] = manifestText.split('\n').slice(2, 3);
     const tampered = manifestText.replace(`${line}\n`, '');

@@ -140,8 +140,9 @@ describe('checksums', () => {
     ['KINDLING_LENGTH', '5', 'KND_IMAGE_LENGTH'],
     ['KINDLING_RAW_LENGTH', '5', 'KND_IMAGE_LENGTH'],
     ['KINDLING_MANIFEST_ROOT', '0'.repeat(64), 'KND_IMAGE_MANIFEST'],
+    ['KINDLING_MANIFEST_VERSION', '2', 'KND_IMAGE_OLD'],
   ])('a wrong %s is %s: %s', async (name, value, code) => {
-    const path = name === 'KINDLING_MANIFEST_ROOT' ? '/chunked.zst' : '/plain.zst';
+    const path = name.startsWith('KINDLING_MANIFEST_') ? '/chunked.zst' : '/plain.zst';
     expect((await write(path, { [name]: value })).code).toBe(code);
   });
 
