@@ -28,17 +28,19 @@ import { type AgentStatus, Reporting } from './report/reporting.ts';
 import { otlpSink } from './report/sinks.ts';
 import { actionEnvironment } from './workflow/action-environment.ts';
 import { AnyDialect } from './workflow/any-dialect.ts';
-import { toAgentAttributes } from './workflow/attributes.ts';
 import { WorkflowChannel } from './workflow/channel.ts';
 import { decideWorkflowEndpoint } from './workflow/decide-endpoint.ts';
 import { createExecutor, type Executor } from './workflow/executor.ts';
 import { Journal } from './workflow/journal.ts';
 import { startInstalledSystem } from './workflow/start-installed-system.ts';
+import type { Attributes } from './workflow/tink-current.ts';
 import { workUntilHandOver } from './workflow/work-loop.ts';
 
 export interface AgentOptions {
   resolved: ResolvedConfig;
   takeInventory: () => Promise<Inventory>;
+  /** What a workflow server of today's Tinkerbell is told about the machine. */
+  readAttributes: () => Attributes;
   signal?: AbortSignal;
   /** What the agent is doing or waiting for, for a screen. */
   onStatus?: (status: AgentStatus) => void;
@@ -227,7 +229,7 @@ function shipLogsTo(agent: Agent, endpoint: Endpoint, node: OtlpNode): void {
 }
 
 async function work(agent: Agent, credentials: Credentials | undefined): Promise<HandOver | undefined> {
-  const { config, network, reporting, inventory, facts, options } = agent;
+  const { config, network, reporting, facts, options } = agent;
   const { log } = reporting;
   const { endpoint, sendsToken } = decideWorkflowEndpoint(config);
   const client = openChannel(network, endpoint);
@@ -242,7 +244,7 @@ async function work(agent: Agent, credentials: Credentials | undefined): Promise
   const server = new AnyDialect({
     channel: new WorkflowChannel(client, sendsToken ? credentials : undefined),
     workerId,
-    attributes: toAgentAttributes(inventory),
+    attributes: options.readAttributes(),
     dialect: config.dialect,
     onDetected: (dialect) => log.info({ dialect, workerId }, `the workflow server speaks ${dialect}`),
   });

@@ -8,6 +8,7 @@ import { leaveMicroOs } from '../../system/leave-micro-os.ts';
 import { type MachineFiles, machineFiles } from '../../system/machine-files.ts';
 import { run } from '../../system/run.ts';
 import { waitFor } from '../../system/wait.ts';
+import { readAttributes } from '../attributes/read-attributes.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { type Consoles, openConsoles, setConsoleSpeeds } from '../console/consoles.ts';
 import { showStatus } from '../console/show-status.ts';
@@ -101,7 +102,7 @@ async function bringUpAndRun(boot: Boot, signal: AbortSignal): Promise<void> {
   await waitForDevices(files, run, view);
   view.reached('devices');
 
-  const identity = identify(files, args);
+  const identity = identify(files, args, config);
   boot.identity = identity;
   view.line('identity', describeIdentity(identity));
   noticeJunk(identity, view);
@@ -111,7 +112,7 @@ async function bringUpAndRun(boot: Boot, signal: AbortSignal): Promise<void> {
   await setClockFromMachine(clock);
   if (args.has('kindling.stick')) {
     const { installFromStick } = await import('../standalone/install.ts');
-    const inventory = await takeInventory(files, args);
+    const inventory = await takeInventory(files, args, config);
     const after = await installFromStick({
       args,
       inventory,
@@ -147,13 +148,14 @@ async function bringUpAndRun(boot: Boot, signal: AbortSignal): Promise<void> {
     await consoles.flush();
     return leaveMicroOs('poweroff');
   }
-  const inventory = await takeInventory(files, args);
+  const inventory = await takeInventory(files, args, config);
   view.line('inventory', describeInventory(inventory));
   view.reached('inventory', { disks: inventory.disks.length, nics: inventory.nics.length });
   view.reached('run');
   await runAgent({
     resolved,
     takeInventory: async () => inventory,
+    readAttributes: () => readAttributes(files),
     signal,
     onHumanLine: (line) => view.line('run', line.replace(/^\d\d:\d\d:\d\d /, '')), // our lines have a time already
     onStatus: showStatus(view, signal),

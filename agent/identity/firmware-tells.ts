@@ -1,6 +1,7 @@
 import type { MachineFiles } from '../../system/machine-files.ts';
+import { parseBaseboard } from './smbios/baseboard.ts';
 import { parseBiosInformation } from './smbios/bios-information.ts';
-import { parseSerialNumber } from './smbios/serial-numbers.ts';
+import { parseChassis } from './smbios/chassis.ts';
 import { parseSystemInformation } from './smbios/system-information.ts';
 import { parseSmbiosTable, type SmbiosStructure } from './smbios/table.ts';
 import { parseSmbiosVersion } from './smbios/version.ts';
@@ -32,8 +33,8 @@ export function readFirmwareTells(files: MachineFiles): FirmwareTells {
   return {
     uuid: (dmi('product_uuid') ?? systemRaw?.uuid)?.toLowerCase(),
     serial: dmi('product_serial') ?? systemRaw?.serial,
-    boardSerial: dmi('board_serial') ?? (board && parseSerialNumber(board)),
-    chassisSerial: dmi('chassis_serial') ?? (chassis && parseSerialNumber(chassis)),
+    boardSerial: dmi('board_serial') ?? (board && parseBaseboard(board).serial),
+    chassisSerial: dmi('chassis_serial') ?? (chassis && parseChassis(chassis).serial),
     manufacturer: dmi('sys_vendor') ?? systemRaw?.manufacturer,
     product: dmi('product_name') ?? systemRaw?.product,
     biosVendor: dmi('bios_vendor') ?? biosRaw?.vendor,

@@ -11,8 +11,25 @@ import { isLocallyAdministered, type PhysicalNic, physicalNics } from './physica
 import { swapUuid } from './smbios/system-information.ts';
 
 /** Who this machine is. The rules and their reasons: docs/explanation/identity.md. */
-export function identify(files: MachineFiles, kernelArguments: KernelArguments): Identity {
-  return decideIdentity(readFirmwareTells(files), physicalNics(files), readBootMac(files, kernelArguments));
+export function identify(
+  files: MachineFiles,
+  kernelArguments: KernelArguments,
+  given: GivenIdentity = {},
+): Identity {
+  return decideIdentity(
+    readFirmwareTells(files),
+    physicalNics(files),
+    readBootMac(files, kernelArguments),
+    given,
+  );
+}
+
+/** What the configuration says that this machine is: `--uuid`, `--serial`, `--mac`, `--worker-id`. */
+export interface GivenIdentity {
+  uuid?: string | undefined;
+  serial?: string | undefined;
+  mac?: string | undefined;
+  workerId?: string | undefined;
 }
 
 /** Pure: judges every fact, derives the node id from the best. */
@@ -20,8 +37,11 @@ export function decideIdentity(
   tells: FirmwareTells,
   nics: readonly PhysicalNic[],
   bootMac: string | undefined,
+  given: GivenIdentity = {},
 ): Identity {
-  const evidence = weighEvidence(tells, nics, bootMac);
+  const found = weighEvidence(tells, nics, bootMac);
+  // Only where the machine itself tells nothing: a word in a boot script must not make a known machine another one.
+  const evidence = found[0]?.score ? found : [...weighGiven(given), ...found];
   const best = evidence[0];
   if (!best || best.score === 0) {
     throw new KindlingError(
@@ -87,6 +107,18 @@ function weighEvidence(
   // The lowest address wins among equals: which NIC booted may change with a cable, the set of cards rarely does.
   return entries.sort(
     (a, b) => b.score - a.score || (a.field === 'mac' && b.field === 'mac' ? compare(a.value, b.value) : 0),
+  );
+}
+
+/** A machine without firmware tables and network cards: a container, a board, a virtual machine with a tunnel. */
+function weighGiven({ uuid, serial, mac, workerId }: GivenIdentity): IdentityEvidence[] {
+  const fields = [
+    { field: 'uuid', value: uuid?.toLowerCase() },
+    { field: 'serial', value: serial },
+    { field: 'mac', value: mac ?? workerId },
+  ] as const;
+  return fields.flatMap(({ field, value }) =>
+    value ? [{ field, value, score: 1, reason: 'given by the configuration' }] : [],
   );
 }
 

@@ -1,7 +1,7 @@
 import type { Inventory } from '../../protocol/inventory.ts';
 import type { KernelArguments } from '../../system/kernel-arguments.ts';
 import type { MachineFiles } from '../../system/machine-files.ts';
-import { identify } from '../identity/identify.ts';
+import { type GivenIdentity, identify } from '../identity/identify.ts';
 import { readBootMedium } from './boot-medium.ts';
 import { readCpu } from './cpu.ts';
 import { readDisks } from './disks.ts';
@@ -14,8 +14,9 @@ import { readPciDevices } from './pci.ts';
 export async function takeInventory(
   files: MachineFiles,
   kernelArguments: KernelArguments,
+  given: GivenIdentity = {},
 ): Promise<Inventory> {
-  const identity = identify(files, kernelArguments);
+  const identity = identify(files, kernelArguments, given);
   const tpm = readTpm(files);
   return {
     identity,

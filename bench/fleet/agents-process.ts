@@ -68,6 +68,7 @@ async function startAgent(index: number): Promise<void> {
         env: [],
       }),
       takeInventory: async () => inventoryOf(uuid, mac),
+      readAttributes: () => ({}),
       executor,
       openConsoles: () => [],
       handOver: async () => {},

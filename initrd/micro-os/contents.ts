@@ -38,6 +38,11 @@ export const TOOLS: Record<Profile, readonly Tools[]> = {
       files: ['usr/lib/python3/dist-packages/cloudinit/config/schemas/schema-cloud-config-v1.json'],
       reason: 'its schema: user-data is checked before it is written (decision 054)',
     },
+    {
+      package: 'pci.ids',
+      files: ['usr/share/misc/pci.ids'],
+      reason: 'names of PCI devices: enrollment rules of Tinkerbell match on them',
+    },
     { package: 'efibootmgr', files: ['bin/efibootmgr'], reason: 'boot order of UEFI machines, by hand' },
     { package: 'hdparm', files: ['sbin/hdparm'], reason: 'secure erase of ATA disks' },
     {

@@ -102,3 +102,18 @@ test.each([
 test.each(['00:00:00:00:00:00', 'ff:ff:ff:ff:ff:ff', '52:54:00', ''])('%s is no MAC address', (text) => {
   expect(parseMac(text)).toBeUndefined();
 });
+
+test('a machine that tells nothing is what the configuration says', () => {
+  const given = { workerId: 'lab-7', serial: 'S-7' };
+  const identity = decideIdentity(JUNK, [], undefined, given);
+  expect(identity).toMatchObject({ serial: 'S-7', macs: [] });
+  expect(identity.nodeId).toBe(decideIdentity({}, [], undefined, given).nodeId);
+  expect(decideIdentity({}, [], undefined, { workerId: 'lab-8' }).nodeId).not.toBe(identity.nodeId);
+  expect(decideIdentity({}, [], undefined, { uuid: GOOD.uuid.toUpperCase() }).nodeId).toBe(GOOD.uuid);
+});
+
+test('the configuration does not make a known machine another one', () => {
+  expect(decideIdentity(GOOD, NICS, undefined, { uuid: '11111111-2222-4333-8444-555555555555' })).toEqual(
+    decideIdentity(GOOD, NICS, undefined),
+  );
+});

@@ -30,9 +30,48 @@ export class MadeUpMachine implements Disposable {
     const folder = `/sys/devices/pci0000:00/${address}`;
     this.file(`${folder}/vendor`, fields.vendor)
       .file(`${folder}/device`, fields.device)
-      .file(`${folder}/class`, fields.class);
+      .file(`${folder}/class`, fields.class)
+      .file(`${folder}/modalias`, modalias(fields));
     if (fields.driver) this.link(`${folder}/driver`, `/sys/bus/pci/drivers/${fields.driver}`);
     return this.link(`/sys/bus/pci/devices/${address}`, folder);
+  }
+
+  /** Threads of one core follow each other by number, as on most boards. */
+  cpu(options: {
+    sockets: number;
+    cores: number;
+    threadsPerCore: number;
+    fields: Record<string, string>;
+    offline?: readonly number[];
+  }): this {
+    const { sockets, cores, threadsPerCore, fields, offline = [] } = options;
+    const paragraphs: string[] = [];
+    for (let thread = 0; thread < sockets * cores * threadsPerCore; thread += 1) {
+      const core = Math.floor(thread / threadsPerCore);
+      const folder = `/sys/devices/system/cpu/cpu${thread}`;
+      this.file(`${folder}/topology/physical_package_id`, `${Math.floor(core / cores)}\n`);
+      this.file(`${folder}/topology/core_id`, `${core % cores}\n`);
+      if (thread > 0) this.file(`${folder}/online`, offline.includes(thread) ? '0\n' : '1\n');
+      if (offline.includes(thread)) continue;
+      const lines = Object.entries({ processor: String(thread), ...fields });
+      paragraphs.push(lines.map(([name, value]) => `${name}\t: ${value}\n`).join(''));
+    }
+    return this.file('/proc/cpuinfo', `${paragraphs.join('\n')}\n`);
+  }
+
+  /** Memory blocks, of 128 MiB or (above 64 GiB) of 2 GiB, and what the kernel has left for programs. */
+  memory(options: { blocks: number; blockMib?: 128 | 2048; usableKib: number }): this {
+    const blockBytes = (options.blockMib ?? 128) * 1024 * 1024;
+    this.file('/sys/devices/system/memory/block_size_bytes', `${blockBytes.toString(16)}\n`);
+    for (let block = 0; block < options.blocks; block += 1)
+      this.file(`/sys/devices/system/memory/memory${block}/state`, 'online\n');
+    return this.file('/proc/meminfo', `MemTotal:       ${options.usableKib} kB\nMemFree:        1024 kB\n`);
+  }
+
+  /** What udev noted of a block device, by its number. */
+  udev(device: string, fields: Record<string, string>): this {
+    const lines = Object.entries(fields).map(([name, value]) => `E:${name}=${value}\n`);
+    return this.file(`/run/udev/data/b${device}`, `S:disk/by-id/x\n${lines.join('')}`);
   }
 
   /** A network card below a device: `/sys/devices/pci0000:00/0000:00:03.0`. */
@@ -78,6 +117,14 @@ export class MadeUpMachine implements Disposable {
   [Symbol.dispose](): void {
     rmSync(this.root, { recursive: true, force: true });
   }
+}
+
+function modalias(fields: { vendor: string; device: string; class: string }): string {
+  const digits = (text: string, count: number) =>
+    Number(text).toString(16).toUpperCase().padStart(count, '0');
+  const [, base, sub, program] = /^(..)(..)(..)$/.exec(digits(fields.class, 6).toLowerCase()) ?? [];
+  const device = `v${digits(fields.vendor, 8)}d${digits(fields.device, 8)}`;
+  return `pci:${device}sv00000000sd00000000bc${base}sc${sub}i${program}\n`;
 }
 
 /** A vital-data page as a SCSI disk gives it: header, then the payload. */

@@ -114,6 +114,7 @@ export function startTestAgent(setup: TestAgentOptions): TestAgent {
       ...setup.inventory,
       identity: { ...inventory.identity, ...setup.identity },
     }),
+    readAttributes: () => ({}),
     signal: stop.signal,
     executor,
     openConsoles: () => [],
