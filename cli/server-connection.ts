@@ -53,15 +53,20 @@ export class ServerConnection {
   }
 
   async call<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const { status, body: text } = await fetchText(this.#network, new URL(path, this.#url), {
-      method,
-      headers: { ...this.#login, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      stallMs: STALL_MS,
-      code: 'KND_STUB_UNREACHABLE',
-    });
-    if (status >= 400) throw problemOf(text, status, path);
+    const content =
+      body === undefined ? undefined : { type: 'application/json', bytes: JSON.stringify(body) };
+    const text = await this.#fetch(method, path, content);
     return (text ? JSON.parse(text) : undefined) as T;
+  }
+
+  /** Sends a file as it is. */
+  async sendFile<T>(path: string, type: string, bytes: Buffer): Promise<T> {
+    return JSON.parse(await this.#fetch('POST', path, { type, bytes })) as T;
+  }
+
+  /** An answer that is not JSON. */
+  text(path: string): Promise<string> {
+    return this.#fetch('GET', path);
   }
 
   /** Server-sent events until the signal; a server that goes away is waited for, and goes on where it was. */
@@ -76,6 +81,22 @@ export class ServerConnection {
       refusal: (status, text) => problemOf(text, status, path),
     });
     for await (const { type, data } of events) yield { type, data: JSON.parse(data) as unknown };
+  }
+
+  async #fetch(
+    method: string,
+    path: string,
+    content?: { type: string; bytes: string | Buffer },
+  ): Promise<string> {
+    const { status, body: text } = await fetchText(this.#network, new URL(path, this.#url), {
+      method,
+      headers: { ...this.#login, ...(content ? { 'content-type': content.type } : {}) },
+      ...(content ? { body: content.bytes } : {}),
+      stallMs: STALL_MS,
+      code: 'KND_STUB_UNREACHABLE',
+    });
+    if (status >= 400) throw problemOf(text, status, path);
+    return text;
   }
 
   get #login(): Record<string, string> {

@@ -31,6 +31,7 @@ export function readStubEvent(event: StubEvent): News[] {
       return readWorkflow(event);
     case 'log':
     case 'floor':
+    case 'import':
       return [];
   }
 }

@@ -26,6 +26,9 @@ import { FloorTable } from './floor/floor-table.ts';
 import { StageTimes } from './floor/stage-times.ts';
 import { createGrpcServer } from './grpc/server.ts';
 import { createFileServer, createSiteHttpServer, type SiteServerParts } from './http/site-server.ts';
+import { ImportTable } from './imports/import-table.ts';
+import { ImportWorker } from './imports/import-worker.ts';
+import { Imports } from './imports/imports.ts';
 import { RequestFigures } from './metrics/request-figures.ts';
 import { CertificateRefusals } from './nodes/certificate-refusals.ts';
 import { HostTable } from './nodes/host-table.ts';
@@ -222,6 +225,33 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     now,
     onFailure,
   });
+  const importTable = new ImportTable(store);
+  const importWorker = new ImportWorker({
+    store,
+    table: importTable,
+    hosts,
+    profiles,
+    nodes,
+    audit,
+    bus,
+    settings: () => settings.get(),
+    isStrict,
+    advance: (hostId) => provisioning.advance(hostId),
+    now,
+    onFailure,
+  });
+  const imports = new Imports({
+    store,
+    table: importTable,
+    hosts,
+    profiles,
+    nodes,
+    bus,
+    settings: () => settings.get(),
+    isStrict,
+    now,
+    onStarted: (id) => importWorker.begin(id),
+  });
   const revocation = new Revocation({ store, nodes, credentials, neighbors, workflows, now });
   const enrollment = new Enrollment({
     store,
@@ -312,6 +342,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     templates,
     settings,
     profiles,
+    imports,
     people,
     audit,
     bus,
@@ -350,6 +381,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   // 4 listeners
   workflows.start();
   floor.start();
+  importWorker.start();
   await provisioning.catchUp();
   const listeners = await openListeners(options, certificates, { http, files, grpc: grpc.accept });
   ownUrl = listeners.ownUrl;
@@ -384,6 +416,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
       await syslog?.[Symbol.asyncDispose]();
       workflows.stop();
       floor.stop();
+      await importWorker.stop();
       await grpc.close();
       await Promise.all(listeners.all.map((listener) => listener.close()));
       await store.close();

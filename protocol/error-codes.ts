@@ -1018,6 +1018,18 @@ export const ERROR_CODES = {
     meaning: 'A file is not a whole export of a site’s state, or of another version. Nothing was changed.',
     hint: 'Make it again with "kindling state export".',
   },
+  KND_IMPORT_STATE: {
+    exit: 1,
+    retryable: false,
+    meaning: 'An import of machines is not at the point where this can be done with it.',
+    hint: 'kindling node import sends the list again; single nodes can be corrected or deleted.',
+  },
+  KND_IMPORT_UNKNOWN: {
+    exit: 1,
+    retryable: false,
+    meaning: 'There is no import with this id; the last hundred are kept.',
+    hint: 'Send the list again.',
+  },
   KND_IMPORT_NOT_EMPTY: {
     exit: 4,
     retryable: false,

@@ -1,139 +1,157 @@
-import { readFileSync } from 'node:fs';
-import type { NodeView } from '../../orchestrator-stub/http/api/node-schemas.ts';
-import type { Profile } from '../../orchestrator-stub/nodes/profile.ts';
-import { KindlingError, toKindlingError } from '../../protocol/error.ts';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { EXAMPLE_LIST } from '../../orchestrator-stub/imports/machine-list.ts';
+import { KindlingError, toErrorReport } from '../../protocol/error.ts';
+import type {
+  ImportAnswer,
+  ImportEvent,
+  ImportRow,
+  ImportSummary,
+  RowOutcome,
+  RowVerdict,
+} from '../../protocol/imports.ts';
 import { type ConnectionOptions, ServerConnection } from '../server-connection.ts';
 import { formatTable } from '../table.ts';
-import { BULK_EXAMPLE, type BulkRow, readBulkFile } from './bulk-rows.ts';
 
 interface ImportOptions extends ConnectionOptions {
   dryRun?: boolean;
+  skipBad?: boolean;
+  undo?: string;
   example?: boolean;
   manual?: boolean;
 }
 
-interface Outcome {
-  line: number;
-  node: string;
-  result: 'registered' | 'already registered' | 'failed' | 'would be registered';
-  detail: string;
-}
+const VERDICT_WORDS: Readonly<Record<RowVerdict, string>> = {
+  new: 'would be registered',
+  changed: 'would be changed',
+  same: 'already registered',
+  bad: 'refused',
+};
 
-/** Registers every machine of a CSV file. The whole file is checked first: one bad row and nothing is registered. */
+const OUTCOME_WORDS: Readonly<Record<RowOutcome, string>> = {
+  registered: 'registered',
+  changed: 'changed',
+  unchanged: 'already registered',
+  failed: 'failed',
+  undone: 'undone',
+};
+
+/** Registers every machine of a CSV file: 1 the server judges every row  2 bad rows stop it  3 it imports  4 what became of each. */
 export async function importNodes(file: string | undefined, options: ImportOptions): Promise<void> {
-  if (options.example) {
-    process.stdout.write(BULK_EXAMPLE);
+  if (options.example) return void process.stdout.write(EXAMPLE_LIST);
+  const connection = new ServerConnection(options);
+  if (options.undo !== undefined) return undo(connection, options.undo);
+  if (file === undefined) throw new KindlingError('KND_USAGE', 'say which file; --example prints one');
+  const query = new URLSearchParams({
+    file: basename(file).slice(0, 200),
+    autoOnboard: String(!options.manual),
+  });
+  const checked = await connection.sendFile<ImportAnswer>(
+    `/api/v1/imports?${query}`,
+    'text/csv',
+    readBytes(file),
+  );
+  const hasBad = checked.verdicts.bad > 0;
+  if (options.dryRun || (hasBad && !options.skipBad)) {
+    if (options.dryRun || options.output === 'json') print(checked, options);
+    if (hasBad) throw badRows(file, checked);
     return;
   }
-  if (file === undefined) {
-    throw new KindlingError('KND_USAGE', 'say which file; --example prints one');
-  }
-  const connection = new ServerConnection(options);
-  const { rows, unused } = readBulkFile(readText(file));
-  if (unused.length > 0) console.error(`not used here, and left out: ${unused.join(', ')}`);
-  await checkProfiles(connection, rows, options.dryRun ?? false);
-  refuseBadRows(file, rows);
-  const outcomes: Outcome[] = [];
-  for (const row of rows) {
-    outcomes.push(
-      options.dryRun
-        ? outcome(row, 'would be registered', '')
-        : await registerRow(connection, row, !options.manual),
-    );
-  }
-  if (options.output === 'json') console.log(JSON.stringify(outcomes, null, 2));
-  else {
-    console.log(
-      formatTable(outcomes, [
-        ['LINE', ({ line }) => line],
-        ['NODE', ({ node }) => node],
-        ['RESULT', ({ result }) => result],
-        ['DETAIL', ({ detail }) => detail],
-      ]),
-    );
-  }
-  const failed = outcomes.filter(({ result }) => result === 'failed').length;
-  if (failed > 0) {
-    throw new KindlingError(
-      'KND_NODE_CONFLICT',
-      `${failed} of ${rows.length} nodes could not be registered`,
-      {
-        hint: 'Correct these rows and import the same file again: what is registered already stays as it is.',
-      },
-    );
+  const path = `/api/v1/imports/${checked.id}`;
+  await connection.call('POST', `${path}/start?skipBad=${String(options.skipBad ?? false)}`);
+  await untilDone(connection, checked.id);
+  const imported = await connection.call<ImportAnswer>('GET', path);
+  print(imported, options);
+  await keepRejected(connection, file, imported);
+}
+
+async function undo(connection: ServerConnection, id: string): Promise<void> {
+  const { outcomes } = await connection.call<ImportSummary>(
+    'POST',
+    `/api/v1/imports/${encodeURIComponent(id)}/undo`,
+  );
+  console.log(`${outcomes.undone} rows undone`);
+}
+
+/** Asked once per connection, when it listens already: an import that was faster than the connection is done then. */
+async function untilDone(connection: ServerConnection, id: string): Promise<void> {
+  const done = new AbortController();
+  const events = connection.events('/api/v1/events?types=import', {
+    signal: done.signal,
+    onOpen: async () => {
+      const { state } = await connection.call<ImportSummary>('GET', `/api/v1/imports/${id}?limit=1`);
+      if (state !== 'running') done.abort();
+    },
+    onLost: (reason) => console.error(toErrorReport(reason).message),
+  });
+  for await (const { type, data } of events) {
+    if (type !== 'import') continue;
+    const { importId, state } = data as ImportEvent;
+    if (importId === id && state !== 'running') done.abort();
   }
 }
 
-async function checkProfiles(
+function print({ id, rows }: ImportAnswer, { output }: ImportOptions): void {
+  const shown = rows.map((row) => ({
+    line: row.line,
+    node: row.node,
+    result: row.outcome === null ? VERDICT_WORDS[row.verdict] : OUTCOME_WORDS[row.outcome],
+    detail: detailOf(row),
+    nodeId: row.nodeId,
+  }));
+  if (output === 'json') {
+    console.log(JSON.stringify(shown, null, 2));
+    return;
+  }
+  console.log(
+    formatTable(shown, [
+      ['LINE', ({ line }) => line],
+      ['NODE', ({ node }) => node],
+      ['RESULT', ({ result }) => result],
+      ['DETAIL', ({ detail }) => detail],
+    ]),
+  );
+  if (rows.some(({ outcome }) => outcome === 'registered' || outcome === 'changed'))
+    console.log(`import ${id}; to take it back: kindling node import --undo ${id}`);
+}
+
+function detailOf({ faults, changes, detail, nodeId, outcome }: ImportRow): string {
+  if (faults.length > 0) return faults.map(({ message }) => message).join('; ');
+  if (detail !== '') return detail;
+  if (changes.length > 0)
+    return changes.map(({ field, from, to }) => `${field}: ${from || '(none)'} → ${to}`).join(', ');
+  return outcome === null ? '' : (nodeId ?? '');
+}
+
+/** What was not imported lies beside the file, to be corrected and imported as it is. */
+async function keepRejected(
   connection: ServerConnection,
-  rows: readonly BulkRow[],
-  isDryRun: boolean,
+  file: string,
+  { id, total, verdicts, outcomes }: ImportAnswer,
 ): Promise<void> {
-  const profiles = await profilesOf(connection, isDryRun);
-  if (!profiles) return;
-  const byName = new Map(profiles.map((profile) => [profile.name, profile]));
-  for (const row of rows) {
-    const profile = byName.get(row.profile);
-    if (row.profile && !profile) row.errors.push(`OS Profile "${row.profile}" not found`);
-    if (profile && row.secure && (row.secure === 'true') !== (profile.security !== 'NONE')) {
-      row.errors.push('OS Profile and Security feature mismatch');
-    }
-  }
+  const rejected = verdicts.bad + outcomes.failed;
+  if (rejected === 0) return;
+  const kept = `${file.replace(/\.csv$/i, '')}.errors.csv`;
+  writeFileSync(kept, await connection.text(`/api/v1/imports/${id}/errors.csv`));
+  throw new KindlingError('KND_NODE_CONFLICT', `${rejected} of ${total} rows were not imported`, {
+    hint: `They are in ${kept} with the reasons: correct them there and import that file.`,
+  });
 }
 
-/** To check a file needs no server; which profiles there are then stays open. */
-async function profilesOf(connection: ServerConnection, isDryRun: boolean): Promise<Profile[] | undefined> {
-  try {
-    return (await connection.call<{ profiles: Profile[] }>('GET', '/api/v1/profiles')).profiles;
-  } catch (thrown) {
-    const error = toKindlingError(thrown);
-    if (!isDryRun) throw error;
-    console.error(`profiles were not checked: ${error.message}`);
-    return undefined;
-  }
-}
-
-function refuseBadRows(file: string, rows: readonly BulkRow[]): void {
-  const bad = rows.filter(({ errors }) => errors.length > 0);
-  if (bad.length === 0) return;
-  const list = bad.map(({ line, errors }) => `line ${line}: ${errors.join('; ')}`);
-  throw new KindlingError(
+function badRows(file: string, { rows, verdicts: { bad } }: ImportAnswer): KindlingError {
+  const list = rows
+    .filter(({ verdict }) => verdict === 'bad')
+    .map((row) => `line ${row.line}: ${detailOf(row)}`);
+  return new KindlingError(
     'KND_CSV_INVALID',
-    `${file} has ${bad.length} bad ${bad.length === 1 ? 'row' : 'rows'}\n  ${list.join('\n  ')}`,
+    `${file} has ${bad} bad ${bad === 1 ? 'row' : 'rows'}\n  ${list.join('\n  ')}`,
+    { hint: 'Correct them, or import the others with --skip-bad. Nothing was imported.' },
   );
 }
 
-async function registerRow(
-  connection: ServerConnection,
-  row: BulkRow,
-  autoOnboard: boolean,
-): Promise<Outcome> {
-  const { serial, uuid, mac, name, profile, site, metadata, ekHash } = row;
-  const given = Object.entries({ serial, uuid, mac, name, profile, site, ekHash }).filter(
-    ([, value]) => value !== '',
-  );
+function readBytes(file: string): Buffer {
   try {
-    const body = { ...Object.fromEntries(given), metadata, autoOnboard };
-    const node = await connection.call<NodeView>('POST', '/api/v1/nodes', body);
-    return outcome(row, 'registered', node.id);
-  } catch (thrown) {
-    const error = toKindlingError(thrown);
-    const other = error.evidence as Partial<Record<'nodeId' | 'uuid' | 'serial', string>> | undefined;
-    const isSame = (!uuid || other?.uuid === uuid.toLowerCase()) && (!serial || other?.serial === serial);
-    if (error.code === 'KND_NODE_CONFLICT' && isSame)
-      return outcome(row, 'already registered', other?.nodeId ?? '');
-    if (error.code === 'KND_STUB_UNREACHABLE') throw error;
-    return outcome(row, 'failed', error.message);
-  }
-}
-
-function outcome(row: BulkRow, result: Outcome['result'], detail: string): Outcome {
-  return { line: row.line, node: row.name || row.serial || row.uuid || row.mac, result, detail };
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
+    return readFileSync(file);
   } catch (cause) {
     throw new KindlingError('KND_CSV_INVALID', `${file} cannot be read`, { cause });
   }

@@ -137,7 +137,9 @@ export function defineNode(command: Command): void {
     command.command('delete <node>').description('forget a node and revoke its credentials'),
   ).action(remove);
   withConnection(command.command('import [file]').description('register many nodes from a CSV file'))
-    .option('--dry-run', 'check the file only')
+    .option('--dry-run', 'say what would become of every row, and change nothing')
+    .option('--skip-bad', 'import the good rows, and write the others to FILE.errors.csv')
+    .option('--undo <import>', 'take an import back while none of its machines has booted')
     .option('--example', 'print a file to begin with')
     .option('--manual', 'register only; somebody says «onboard» later')
     .action(importNodes);

@@ -82,5 +82,7 @@ function describe(event: StubEvent & { at: string }): string {
       return `${event.at} ${event.client} ${event.step}: ${event.what}`;
     case 'floor':
       return `${start} ${event.node?.statusText ?? 'Deleted'}`;
+    case 'import':
+      return `${event.at} import ${event.importId} ${event.state}: ${event.done} of ${event.wanted}`;
   }
 }

@@ -1,11 +1,15 @@
 import { parseAllDocuments } from 'yaml';
+import {
+  type Heading,
+  nameOfMachine,
+  readMachineList,
+} from '../../orchestrator-stub/imports/machine-list.ts';
 import { ProfileSchema } from '../../orchestrator-stub/nodes/profile.ts';
 import {
   type EnrollmentRule,
   EnrollmentRuleSchema,
 } from '../../orchestrator-stub/settings/enrollment-rules.ts';
 import { KindlingError } from '../../protocol/error.ts';
-import { readBulkFile } from '../node/bulk-rows.ts';
 
 /** The version that our own objects name; Tinkerbell's name `tinkerbell.org/v1alpha1`. */
 export const OWN_VERSION = 'kindling/v1';
@@ -46,18 +50,39 @@ export function readSiteFile(file: string, text: string): SiteFile {
   return read;
 }
 
+/** Columns of EMF that are set by the profile here. Only the server can compare them with it. */
+const COLUMNS_OF_PROFILE: readonly Heading[] = ['RemoteUser', 'LVMSize', 'CloudInitMeta'];
+
 function readCsv(file: string, text: string): SiteFile {
-  const { rows, unused } = readBulkFile(text);
-  const bad = rows.find(({ errors }) => errors.length > 0);
-  if (bad) throw invalid(file, `line ${bad.line}: ${bad.errors.join('; ')}`);
+  const { machines } = readMachineList(text);
+  for (const { line, faults, cell } of machines) {
+    const [fault] = faults;
+    if (fault) throw invalid(file, `line ${line}: ${faults.map(({ message }) => message).join('; ')}`);
+    const column = COLUMNS_OF_PROFILE.find((heading) => cell(heading) !== '');
+    if (column) {
+      throw invalid(
+        file,
+        `line ${line}: ${column} is set by the profile; use kindling node import, which compares the two, or empty the cell`,
+      );
+    }
+  }
   return {
-    objects: rows.map(({ name, serial, uuid, mac, profile, site, metadata }) => {
-      const given = Object.entries({ serial, uuid, mac, profile, site }).filter(([, value]) => value !== '');
+    objects: machines.map((machine) => {
+      const { cell, metadata } = machine;
+      const said = {
+        serial: cell('Serial'),
+        uuid: cell('UUID'),
+        mac: cell('MAC'),
+        profile: cell('OSProfile'),
+        site: cell('Site'),
+        ekHash: cell('EKHash'),
+      };
+      const given = Object.entries(said).filter(([, value]) => value !== '');
       const body = { ...Object.fromEntries(given), metadata, autoOnboard: true };
-      return { kind: 'Node', name: name || serial || uuid || mac, body };
+      return { kind: 'Node', name: nameOfMachine(machine), body };
     }),
     hardware: new Map(),
-    notes: unused.map((column) => `${file}: the column ${column} is not used here`),
+    notes: [],
   };
 }
 

@@ -26,6 +26,24 @@ export function parseJson(bytes: Buffer): unknown {
   }
 }
 
+const MARKS = [
+  { encoding: 'utf-16le', bytes: [0xff, 0xfe] },
+  { encoding: 'utf-16be', bytes: [0xfe, 0xff] },
+] as const;
+
+/** Text as spreadsheets write it: UTF-8, or UTF-16 with the mark that says so. */
+export function decodeText(bytes: Buffer): string {
+  const marked = MARKS.find((mark) => mark.bytes.every((byte, index) => bytes[index] === byte));
+  try {
+    return new TextDecoder(marked?.encoding ?? 'utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new KindlingError('KND_API_INVALID', 'the body is neither UTF-8 nor UTF-16 with its mark', {
+      hint: 'Save the file as UTF-8.',
+      cause,
+    });
+  }
+}
+
 function tooLarge(limit: number): KindlingError {
   return new KindlingError('KND_API_TOO_LARGE', `the body is larger than ${limit} bytes`);
 }

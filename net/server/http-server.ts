@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Person } from '../../protocol/people.ts';
 import { plainAddress } from '../address-group.ts';
-import { parseJson, readBody } from './body.ts';
+import { decodeText, parseJson, readBody } from './body.ts';
 import { sendProblem } from './problem.ts';
 import { type ApiRoute, type RawRoute, RouteTable } from './route.ts';
 
@@ -100,10 +100,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
       await route.answer({ request, response, path, query: url.searchParams, origin });
       return;
     }
-    if (route.body) requireJson(request);
-    const body = route.body
-      ? check(route.body, parseJson(await readBody(request, route.bodyLimit)), 'body')
-      : undefined;
+    const body = route.body ? check(route.body, await readContent(request, route), 'body') : undefined;
     const query = route.query ? check(route.query, Object.fromEntries(url.searchParams), 'query') : undefined;
     const client = plainAddress(request.socket.remoteAddress);
     const { authorization } = request.headers;
@@ -180,10 +177,13 @@ export function isNamed(host: string, names: readonly string[]): boolean {
   );
 }
 
-function requireJson({ headers }: IncomingMessage): void {
-  const type = headers['content-type'] ?? '';
-  if (/^application\/json\s*(;|$)/i.test(type)) return;
-  throw new KindlingError('KND_API_INVALID', `the body must be application/json, not "${type}"`);
+async function readContent(request: IncomingMessage, { bodyType, bodyLimit }: ApiRoute): Promise<unknown> {
+  const wanted = bodyType ?? 'application/json';
+  const type = request.headers['content-type'] ?? '';
+  if (type.split(';', 1)[0]?.trim().toLowerCase() !== wanted)
+    throw new KindlingError('KND_API_INVALID', `the body must be ${wanted}, not "${type}"`);
+  const bytes = await readBody(request, bodyLimit);
+  return bodyType ? decodeText(bytes) : parseJson(bytes);
 }
 
 function isRaw(route: RawRoute | ApiRoute): route is RawRoute {

@@ -43,6 +43,8 @@ export interface ApiRoute<
   status?: number;
   /** It waits for more than the store, so it says itself which part is to be done with `commit`. By default all of it is. */
   waits?: true;
+  /** The body is text of this type, and the schema is for a string; by default it is JSON. */
+  bodyType?: 'text/csv';
   /** Largest body in bytes; by default as for one gRPC message. */
   bodyLimit?: number;
   handle: (input: {

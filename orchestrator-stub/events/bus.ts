@@ -1,5 +1,6 @@
 import type { FloorChange } from '../../protocol/floor.ts';
 import type { HostId } from '../../protocol/ids.ts';
+import type { ImportEvent } from '../../protocol/imports.ts';
 
 /** What the stub tells whoever watches: the CLI, the web page, tests. */
 export type StubEvent =
@@ -19,6 +20,7 @@ export type StubEvent =
     }
   | { type: 'log'; nodeId: HostId; lines: unknown[] }
   | FloorChange
+  | ImportEvent
   | NetbootEvent;
 
 /** A machine that boots over the network was given something. It says no more of itself yet than where it is. */

@@ -17,9 +17,9 @@ const MAX_BACKLOG_BYTES = 1024 * 1024;
 
 type EventType = StubEvent['type'];
 
-/** Rows of the floor say again, in full, what the other events say: only who asks for them gets them. */
+/** Rows of the floor and steps of an import say again what the other events say: only who asks for them gets them. */
 const DEFAULT_TYPES: readonly EventType[] = ['node', 'workflow', 'log', 'netboot'];
-const TYPES: readonly string[] = [...DEFAULT_TYPES, 'floor'];
+const TYPES: readonly string[] = [...DEFAULT_TYPES, 'floor', 'import'];
 
 /**
  * Server-sent events: everything that changes, as it changes; `?node=` narrows it to one node, `?types=` to some kinds. Who watches

@@ -65,9 +65,20 @@ function operation(route: ApiRoute, schemas: Record<string, unknown>): Record<st
     tags: [route.tag],
     ...(route.access === 'person' ? { security: [{ person: [] }] } : {}),
     parameters: [...pathParameters, ...queryParameters(route)],
-    ...(route.body ? { requestBody: { required: true, content: json(route.body, schemas, 'input') } } : {}),
+    ...(route.body
+      ? { requestBody: { required: true, content: bodyContent(route.body, route, schemas) } }
+      : {}),
     responses: { [status]: answer, default: { $ref: '#/components/responses/Problem' } },
   };
+}
+
+function bodyContent(
+  body: z.ZodType,
+  { bodyType }: ApiRoute,
+  schemas: Record<string, unknown>,
+): Record<string, unknown> {
+  const content = json(body, schemas, 'input');
+  return bodyType ? { [bodyType]: content['application/json'] } : content;
 }
 
 function queryParameters({ query }: ApiRoute): unknown[] {

@@ -15,6 +15,7 @@ import { apiRoutes } from './api/routes.ts';
 import { type AuditParts, noteForbidden, performAudited } from './audited.ts';
 import { consoleRoutes } from './console-pages.ts';
 import { eventRoute } from './events.ts';
+import { importErrorsRoute } from './import-errors.ts';
 import { type KeycloakParts, keycloakRoutes } from './keycloak.ts';
 import { localBootRoute } from './local-boot.ts';
 import { logIntakeRoute } from './log-intake.ts';
@@ -71,6 +72,7 @@ export function siteRoutes(parts: SiteServerParts): { api: ApiRoute[]; raw: RawR
       authorize: (request, route) => authorize(parts, request, route),
     }),
     logIntakeRoute({ hosts, logs, bus, caller, now }),
+    importErrorsRoute(parts.imports),
     metricsRoute(parts.metrics),
     ...fileRoutes(parts),
     ...consoleRoutes(),

@@ -51,6 +51,10 @@ export class HostTable {
     return this.#hosts('SELECT document FROM hosts WHERE mac = ? ORDER BY is_registered DESC', mac);
   }
 
+  async named(name: string): Promise<Host[]> {
+    return this.#hosts('SELECT document FROM hosts WHERE name = ? ORDER BY created_at, id', name);
+  }
+
   /** The machine that a person let in with this sign-in. */
   async bySignIn(signIn: string): Promise<Host | undefined> {
     return (await this.#hosts('SELECT document FROM hosts WHERE sign_in = ?', signIn))[0];

@@ -63,7 +63,7 @@ export class Nodes {
       await hosts.bySerial(key),
       await hosts.byMac(normalizeMac(key)),
     ].filter((host) => host !== undefined);
-    const named = (await hosts.list()).filter(({ name }) => name === key);
+    const named = await hosts.named(key);
     const all = [...named, ...facts];
     const registered = [
       ...new Map(all.filter((host) => host.isRegistered).map((host) => [host.id, host])).values(),

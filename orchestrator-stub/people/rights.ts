@@ -58,8 +58,14 @@ export const RIGHTS = {
       'POST /api/v1/templates/{name}/render',
     ],
   },
+  'imports:read': {
+    meaning: 'See the lists of machines that were imported',
+    roles: ['technician', 'operator'],
+    routes: ['GET /api/v1/imports', 'GET /api/v1/imports/{id}', 'GET /api/v1/imports/{id}/errors.csv'],
+  },
   'nodes:install': {
-    meaning: 'Register, correct and let in a node; give one that has no system its first',
+    meaning:
+      'Register, correct and let in a node, or a list of them; give one that has no system its first; undo an import of which nothing has booted',
     roles: ['technician', 'operator'],
     routes: [
       'POST /api/v1/nodes',
@@ -67,6 +73,9 @@ export const RIGHTS = {
       'POST /api/v1/nodes/{id}/onboard',
       'POST /api/v1/nodes/{id}/approve',
       'POST /api/v1/nodes/{id}/provision',
+      'POST /api/v1/imports',
+      'POST /api/v1/imports/{id}/start',
+      'POST /api/v1/imports/{id}/undo',
       'POST /api/v1/workflows/{id}/pause',
       'POST /api/v1/workflows/{id}/resume',
       'POST /api/v1/workflows/{id}/retry',

@@ -249,6 +249,27 @@ export const STEPS: readonly Step[] = [
   CREATE TABLE sealing (name TEXT PRIMARY KEY, key_id TEXT NOT NULL) STRICT;
   `,
   ],
+  // Lists of machines that people import, and the name, which must be that of one node.
+  [
+    `
+  CREATE TABLE imports (
+    id TEXT PRIMARY KEY,
+    document TEXT NOT NULL,
+    state TEXT GENERATED ALWAYS AS (json_extract(document, '$.state')) VIRTUAL
+  ) STRICT;
+  CREATE INDEX imports_state ON imports (state);
+  CREATE TABLE import_rows (
+    import_id TEXT NOT NULL REFERENCES imports (id) ON DELETE CASCADE,
+    line INTEGER NOT NULL,
+    document TEXT NOT NULL,
+    verdict TEXT GENERATED ALWAYS AS (json_extract(document, '$.verdict')) VIRTUAL,
+    outcome TEXT GENERATED ALWAYS AS (json_extract(document, '$.outcome')) VIRTUAL,
+    PRIMARY KEY (import_id, line)
+  ) STRICT;
+  ALTER TABLE hosts ADD COLUMN name TEXT GENERATED ALWAYS AS (json_extract(document, '$.name')) VIRTUAL;
+  CREATE INDEX hosts_name ON hosts (name);
+  `,
+  ],
 ];
 
 /** Where to go on from. Refuses a database that a newer version wrote. */

@@ -155,14 +155,11 @@ describe('the commands, against a server that was started by one', () => {
     });
   });
 
-  test('node import: what can be said without a server is', async () => {
-    const file = join(folder, 'nodes.csv');
-    const { out } = await kindling('node', 'import', '--example');
-    await writeFile(file, out);
-    const args = ['node', 'import', file, '--dry-run', '--server', 'https://127.0.0.1:1'];
-    const { exitCode, stdout } = await execa(process.execPath, [MAIN, ...args], { reject: false });
-    expect(exitCode).toBe(0);
-    expect(stdout).toContain('would be registered');
+  test('node import: the example is a file without faults', async () => {
+    const file = join(folder, 'example.csv');
+    await writeFile(file, (await kindling('node', 'import', '--example')).out.replace(',edge,', ',,'));
+    const { code, out } = await kindling('node', 'import', file, '--dry-run');
+    expect([code, out.match(/would be registered/g)]).toEqual([0, Array(3).fill('would be registered')]);
   });
 
   test('node import: all or nothing, then again without harm', async () => {
@@ -184,6 +181,13 @@ describe('the commands, against a server that was started by one', () => {
       { result: 'already registered' },
     ]);
     expect(await asJson('node', 'show', 'CSV10001')).toMatchObject({ site: 'shop', metadata: { rack: '1' } });
+    await writeFile(file, `${header}CSV10001,,edge,hall,,,rack=1\nCSV#1\n`);
+    const partly = await kindling('node', 'import', file, '--skip-bad');
+    expect(partly).toMatchObject({ code: 1, out: expect.stringMatching(/changed +site: shop → hall/) });
+    expect(await readFile(join(folder, 'nodes.errors.csv'), 'utf8')).toMatch(/^Serial,.*,Error\r\nCSV#1,/);
+    const id = /--undo (\S+)/.exec(partly.out)?.[1] ?? '';
+    expect((await kindling('node', 'import', '--undo', id)).out).toContain('1 rows undone');
+    expect(await asJson('node', 'show', 'CSV10001')).toMatchObject({ site: 'shop' });
   });
 
   test('workflow start takes a Hardware object from a file, and lists and mappings as values', async () => {

@@ -16,9 +16,8 @@ import { planThreads } from '../../actions/image-writer/decoders/xz/plan-threads
 import { parseMemoryDevice } from '../../agent/identity/smbios/memory-device.ts';
 import { parseSystemInformation } from '../../agent/identity/smbios/system-information.ts';
 import { parseSmbiosTable } from '../../agent/identity/smbios/table.ts';
-import { readBulkFile } from '../../cli/node/bulk-rows.ts';
-import { parseCsv } from '../../cli/node/csv.ts';
 import { decodeCpio, encodeCpio } from '../../formats/cpio.ts';
+import { parseCsv } from '../../formats/csv.ts';
 import { probeSignatures } from '../../formats/disk-signatures/probe.ts';
 import { decodeDevicePath } from '../../formats/efi/device-path.ts';
 import { decodeLoadOption } from '../../formats/efi/load-option.ts';
@@ -32,6 +31,7 @@ import { readXfs } from '../../images/unused/xfs.ts';
 import { createHttpServer } from '../../net/server/http-server.ts';
 import { classifyClient } from '../../netboot/dhcp/netboot-client.ts';
 import { otlpProtobufToJson, readOtlpJson } from '../../orchestrator-stub/http/otlp.ts';
+import { readMachineList } from '../../orchestrator-stub/imports/machine-list.ts';
 import { DiscoverySchema } from '../../orchestrator-stub/nodes/discovery.ts';
 import { decodeDhcpPacket } from '../../protocol/dhcp/packet.ts';
 import {
@@ -388,7 +388,7 @@ export async function fuzzTargets(): Promise<FuzzTarget[]> {
       ),
       run: (input) => {
         parseCsv(input.toString());
-        readBulkFile(input.toString());
+        readMachineList(input.toString());
       },
     },
     {

@@ -1,6 +1,7 @@
 import type { ApiRoute } from '../../../net/server/route.ts';
 import { type AuditRouteParts, auditRoutes } from './audit-routes.ts';
 import { type FloorRouteParts, floorRoutes } from './floor-routes.ts';
+import { type ImportRouteParts, importRoutes } from './import-routes.ts';
 import { type NeighborRouteParts, neighborRoutes } from './neighbor-routes.ts';
 import { type NodeRouteParts, nodeRoutes } from './node-routes.ts';
 import { type PeopleRouteParts, peopleRoutes } from './people-routes.ts';
@@ -11,6 +12,7 @@ import { type WorkflowRouteParts, workflowRoutes } from './workflow-routes.ts';
 
 export type ApiParts = FloorRouteParts &
   NodeRouteParts &
+  ImportRouteParts &
   NeighborRouteParts &
   PeopleRouteParts &
   AuditRouteParts &
@@ -24,6 +26,7 @@ export function apiRoutes(parts: ApiParts): ApiRoute[] {
   return [
     ...floorRoutes(parts),
     ...nodeRoutes(parts),
+    ...importRoutes(parts),
     ...recoveryKeyRoutes(parts),
     ...neighborRoutes(parts),
     ...workflowRoutes(parts),
