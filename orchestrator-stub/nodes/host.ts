@@ -54,6 +54,8 @@ export interface Host {
   proof?: ProofRequirement;
   /** The TPM that the node is known by (SHA-256 of its endorsement key): registered, approved, or the first it was let in with. */
   ekHash?: string;
+  /** Code of the boot key that a person approved, for a machine that has no TPM. */
+  approvedKey?: string;
   /** When it proved itself last, and which CA certifies its TPM; absent for a node that was let in without. */
   proven?: { at: string; certifiedBy: string | null };
   site: string | null;

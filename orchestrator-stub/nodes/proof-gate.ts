@@ -61,6 +61,7 @@ export class ProofGate {
       requirement: await this.requirementOf(known),
       trust: settings().proofTrust,
       knownEkHash: known.ekHash,
+      approvedKey: known.approvedKey,
       otherNode: shown && shown.id !== known.id ? shown.name : undefined,
       state,
     });
@@ -72,7 +73,7 @@ export class ProofGate {
       case 'proven':
         return { decision: this.#admit(decision, host, verdict.proven), proven: verdict.proven };
       case 'approval': {
-        const code = this.#approvals.codeFor(known.id, verdict.ekHash);
+        const code = this.#approvals.codeFor(known.id, verdict.machine);
         const waits = this.#wait(known, 'Waiting for a person to type the code on the console of the node');
         return { decision: waits, step: { kind: 'approval', code } };
       }
@@ -83,15 +84,16 @@ export class ProofGate {
     }
   }
 
-  /** The TPM that shows this code is the node's from now on. */
+  /** The machine that shows this code is the node: its TPM from now on, or the key of its boot while it has no TPM. */
   approve(host: Host, code: string): Host {
-    const ekHash = this.#approvals.take(host.id, code);
-    if (ekHash === undefined)
+    const machine = this.#approvals.take(host.id, code);
+    if (machine === undefined)
       throw new KindlingError(
         'KND_PROOF_CODE',
         `no machine that says it is ${host.name} waits with this code`,
       );
-    return { ...host, ekHash, onboardingStatus: status('Approved', 'IN_PROGRESS', this.#options.now()) };
+    const known = machine.by === 'tpm' ? { ekHash: machine.id } : { approvedKey: machine.id };
+    return { ...host, ...known, onboardingStatus: status('Approved', 'IN_PROGRESS', this.#options.now()) };
   }
 
   /** For the ways in that know no proof: throws KND_PROOF_REQUIRED. */

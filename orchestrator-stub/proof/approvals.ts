@@ -1,8 +1,15 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { HostId } from '../../protocol/ids.ts';
 
+/** What a machine is told from others by: its TPM, or the key of its boot where it has none. */
+export interface ShownMachine {
+  by: 'tpm' | 'boot-key';
+  /** Hash of the endorsement key, or code of the boot key. */
+  id: string;
+}
+
 interface Waiting {
-  ekHash: string;
+  machine: ShownMachine;
   at: number;
 }
 
@@ -14,7 +21,7 @@ const MOST_NODES = 10_000;
 const DIGITS = 6;
 
 /**
- * Machines that have proven which TPM they have, and wait for a person. Each is given a code of its own, for the node it says it is: the
+ * Machines that have shown which one they are, and wait for a person. Each is given a code of its own, for the node it says it is: the
  * person reads the code off the machine in front of them, so a stranger elsewhere is never the one that is approved. Kept in memory:
  * after a restart the machines ask again.
  */
@@ -28,11 +35,12 @@ export class Approvals {
   }
 
   /** The code that the console of this machine is to show. */
-  codeFor(hostId: HostId, ekHash: string): string {
-    const code = this.#code(hostId, ekHash);
+  codeFor(hostId: HostId, machine: ShownMachine): string {
+    const code = this.#code(hostId, machine);
+    const name = nameOf(machine);
     const machines = this.#waiting.get(hostId) ?? new Map<string, Waiting>();
-    machines.delete(ekHash);
-    machines.set(ekHash, { ekHash, at: this.#now().getTime() });
+    machines.delete(name);
+    machines.set(name, { machine, at: this.#now().getTime() });
     dropOldest(machines, MOST_PER_NODE);
     this.#waiting.delete(hostId);
     this.#waiting.set(hostId, machines);
@@ -40,23 +48,28 @@ export class Approvals {
     return code;
   }
 
-  /** Hash of the TPM that shows this code; undefined if there is none, or more than one. */
-  take(hostId: HostId, code: string): string | undefined {
+  /** The machine that shows this code; undefined if there is none, or more than one. */
+  take(hostId: HostId, code: string): ShownMachine | undefined {
     const since = this.#now().getTime() - WAITS_MS;
     const typed = code.replaceAll(/[\s-]/g, '');
     const machines = [...(this.#waiting.get(hostId)?.values() ?? [])];
     const [found, ...others] = machines.filter(
-      ({ ekHash, at }) => at >= since && this.#code(hostId, ekHash) === typed,
+      ({ machine, at }) => at >= since && this.#code(hostId, machine) === typed,
     );
     if (!found || others.length > 0) return undefined;
     this.#waiting.delete(hostId);
-    return found.ekHash;
+    return found.machine;
   }
 
-  #code(hostId: HostId, ekHash: string): string {
-    const number = createHmac('sha256', this.#key).update(`${hostId} ${ekHash}`).digest().readUInt32BE();
+  #code(hostId: HostId, machine: ShownMachine): string {
+    const text = `${hostId} ${nameOf(machine)}`;
+    const number = createHmac('sha256', this.#key).update(text).digest().readUInt32BE();
     return String(number % 10 ** DIGITS).padStart(DIGITS, '0');
   }
+}
+
+function nameOf({ by, id }: ShownMachine): string {
+  return `${by} ${id}`;
 }
 
 function dropOldest(map: Map<unknown, unknown>, most: number): void {

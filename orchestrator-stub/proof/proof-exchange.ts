@@ -7,6 +7,7 @@ import {
   type ProofTranscript,
   sealForProof,
 } from '../../protocol/machine-proof.ts';
+import { nodeKeyCode } from '../../protocol/sealed-secret.ts';
 import { type Credential, makeCredential } from './make-credential.ts';
 import type { VendorCertificates } from './vendor-certificates.ts';
 import { type CheckedEvidence, type Evidence, verifyEvidence, type Want } from './verify-evidence.ts';
@@ -39,7 +40,8 @@ export type ProofState =
   | { kind: 'proven'; proven: Proven }
   /** Not one of our agents, or an older one: it goes on as if nothing had been asked. */
   | { kind: 'silent' }
-  | { kind: 'unable'; reason: string }
+  /** It has no TPM that can prove anything; nodeKey is the code of the key of its boot, if it has one. */
+  | { kind: 'unable'; reason: string; nodeKey?: string | undefined }
   | { kind: 'failed'; error: KindlingError };
 
 interface OpenChallenge {
@@ -89,7 +91,10 @@ export class ProofExchange {
   async #next(saying: ProofSaying): Promise<ProofState> {
     const { step } = saying;
     const state = this.#state;
-    if (step?.kind === 'unable') return { kind: 'unable', reason: step.reason };
+    if (step?.kind === 'unable') {
+      const nodeKey = saying.key.length > 0 ? nodeKeyCode(saying.key) : undefined;
+      return { kind: 'unable', reason: step.reason, nodeKey };
+    }
     if (step?.kind === 'evidence') {
       if (state?.kind !== 'wanted') throw new KindlingError('KND_PROOF_QUOTE', 'nobody asked for this quote');
       return this.#challengeFor(saying, step.evidence, state.want);

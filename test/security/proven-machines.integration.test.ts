@@ -19,6 +19,7 @@ import {
 import { makeNodeKey } from '../../protocol/sealed-secret.ts';
 import { eventLog } from '../formats/tpm/logged.ts';
 import { NODE, RunningStub } from '../orchestrator-stub/running-stub.ts';
+import { keepEndorsementKey } from './certified-tpm.ts';
 import { Conversation, FACTS, hasNoSecret, machineWith, onboardAgent } from './proof-lab.ts';
 
 /** The node's machine and a stranger's, each with a TPM of its own: both know the node's UUID and serial. */
@@ -30,11 +31,7 @@ beforeAll(async () => {
   running = await RunningStub.start({ port: 0, plainPort: false });
   own = await SoftwareTpm.start();
   foreign = await SoftwareTpm.start();
-  // Kept in the TPM: a key that is made anew for every proof takes its time.
-  for (const tpm of [own, foreign]) {
-    await tpm.tool('tpm2_createek', '-G', 'rsa', '-c', '0x81010001', '-u', 'ek.pem', '-f', 'pem');
-    await tpm.tool('tpm2_flushcontext', '-t');
-  }
+  for (const tpm of [own, foreign]) await keepEndorsementKey(tpm);
 });
 afterAll(async () => {
   await running[Symbol.asyncDispose]();

@@ -5,17 +5,20 @@ import { KindlingError } from '../../../protocol/error.ts';
 
 const EK = 'ab'.repeat(32);
 const SILENT: ProofState = { kind: 'silent' };
-const UNABLE: ProofState = { kind: 'unable', reason: 'no TPM' };
+const UNABLE: ProofState = { kind: 'unable', reason: 'no TPM', nodeKey: 'k1' };
 const FAILED: ProofState = { kind: 'failed', error: new KindlingError('KND_PROOF_QUOTE', 'stale') };
 const proven = (certifiedBy?: string): ProofState => ({
   kind: 'proven',
   proven: { ekHash: EK, certifiedBy, seal: () => Buffer.alloc(0) },
 });
 
+const APPROVAL = { requirement: 'when-possible', trust: 'approval' } as const;
+
 /** The kind of the decision, or the code of the refusal. */
 function decided(question: Partial<ProofQuestion>): string {
   const decision = decideProof({
-    ...{ requirement: 'required', trust: 'first-use', knownEkHash: undefined, otherNode: undefined },
+    ...{ requirement: 'required', trust: 'first-use', knownEkHash: undefined },
+    ...{ approvedKey: undefined, otherNode: undefined },
     state: proven(),
     ...question,
   });
@@ -48,6 +51,16 @@ test.each([
   ['a maker’s certificate', { trust: 'vendor-ca', state: proven('CN=Maker') }, 'proven'],
   ['no certificate', { trust: 'vendor-ca' }, 'KND_PROOF_UNTRUSTED'],
   ['a person approves', { trust: 'approval' }, 'approval'],
+  ['no TPM: a person approves the key of its boot', { ...APPROVAL, state: UNABLE }, 'approval'],
+  ['no TPM: the key was approved', { ...APPROVAL, state: UNABLE, approvedKey: 'k1' }, 'unproven'],
+  ['no TPM: another boot', { ...APPROVAL, state: UNABLE, approvedKey: 'k0' }, 'approval'],
+  ['no TPM and no key', { ...APPROVAL, state: { kind: 'unable', reason: '' } }, 'wait'],
+  ['an old client shows no code', { ...APPROVAL, state: SILENT }, 'wait'],
+  [
+    'approval does not help where a TPM is required',
+    { trust: 'approval', state: UNABLE, approvedKey: 'k1' },
+    'KND_PROOF_NO_TPM',
+  ],
 ] as const satisfies readonly [string, Partial<ProofQuestion>, string][])('%s', (_, question, expected) => {
   expect(decided(question)).toBe(expected);
 });
