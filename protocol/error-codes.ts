@@ -686,6 +686,13 @@ export const ERROR_CODES = {
     meaning: 'The compressed data of the image is damaged.',
     hint: 'Compare the file on the server with its published checksum.',
   },
+  KND_IMAGE_END_UNKNOWN: {
+    exit: 1,
+    retryable: false,
+    meaning:
+      'The server ends its answer by closing the connection, so an image that broke off would look complete. The disk was not touched.',
+    hint: 'Add SHA256 or KINDLING_LENGTH to the action, or serve the image with a Content-Length. KINDLING_ALLOW_UNKNOWN_END=true takes it as it comes.',
+  },
   KND_IMAGE_EXPIRED: {
     exit: 1,
     retryable: false,

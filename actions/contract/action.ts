@@ -22,6 +22,8 @@ export interface ActionContext {
   resources: Resources;
   /** All variables as they came, for actions that pass them on to a command. */
   environment: Readonly<Record<string, string>>;
+  /** The image name by which a workflow asked for the action. */
+  image?: string;
   /** Arguments after the image's entry point: rootio's «partition», «format», … */
   args: readonly string[];
   /** Show the plan, touch nothing. */

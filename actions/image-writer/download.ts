@@ -3,6 +3,7 @@ import { redact } from '../../net/redact.ts';
 import { type RetryPolicy, RetryWindow } from '../../net/retry-window.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { nodeCrypto } from '../../system/crypto.ts';
+import { isContentEncoded } from './formats.ts';
 import type { HttpConnection } from './http/connection.ts';
 import { get, statusError, UnexpectedStatus } from './http/get.ts';
 import { contentLength, type ResponseHead } from './http/response-parser.ts';
@@ -218,7 +219,9 @@ export class Download {
     if (this.#isStarted) this.#length ??= announced; // the first answer may have been chunked, without a length
     if (!this.#isStarted) {
       this.#isStarted = true;
-      this.#length = announced ?? this.#options.expectedLength;
+      this.#length =
+        announced ??
+        (isContentEncoded(headers['content-encoding']) ? undefined : this.#options.expectedLength);
       const hasRanges = isPartial || /\bbytes\b/.test(headers['accept-ranges'] ?? '');
       if (!hasRanges && !this.#hashes.has('sha256'))
         this.#hashes.set('sha256', nodeCrypto().createHash('sha256'));
@@ -235,7 +238,9 @@ export class Download {
 
   #checkIdentity(headers: ResponseHead['headers'], announced: number | undefined, source: string): void {
     const { expectedLength } = this.#options;
-    if (announced !== undefined && expectedLength !== undefined && announced !== expectedLength) {
+    // The length of a compressed answer is not that of the file: what is inside is measured at the end.
+    const isPlain = !isContentEncoded(headers['content-encoding']);
+    if (isPlain && announced !== undefined && expectedLength !== undefined && announced !== expectedLength) {
       throw new KindlingError(
         'KND_IMAGE_LENGTH',
         `${redact(source)} is ${announced} bytes long, expected were ${expectedLength}`,

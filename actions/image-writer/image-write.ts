@@ -22,6 +22,8 @@ export interface ImageBody {
   readonly source: string;
   /** Gives the first bytes of the image; the disk is only read. */
   readHead: () => Promise<{ head: Buffer; format: ImageFormat }>;
+  /** Throws if nothing will tell whether all of the image came. */
+  checkEnd?: (neededBytes: number) => void;
   /** The last look at the disk as it was: keeps what of the image is there and would be wiped. */
   lookAtDisk: (withheld: Withheld) => DiskContent;
   /** Writes everything but what is withheld, which it keeps; answers how long the image is. */
@@ -69,6 +71,7 @@ export class ImageWrite {
       // 1 the gate: does the image fit this disk, and is the disk still the one that was planned?
       const { head, format } = await body.readHead();
       const table = await checkHead(head, format, target, body.source);
+      body.checkEnd?.(table?.neededBytes ?? 0);
       const withheld = Withheld.of(target, table?.sectorSize);
       const { isIntact, keptUntil } = body.lookAtDisk(withheld);
       if (isIntact) {

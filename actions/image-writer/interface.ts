@@ -32,6 +32,8 @@ export interface ExpectedImage {
   /** Hex digest and length of the raw image, after decompression. */
   rawSha256?: string;
   rawLength?: number;
+  /** A server that marks no end of the file is believed, though nothing tells whether all of it came. */
+  allowsUnknownEnd?: boolean;
   /** Contract variable COMPRESSED, if it was set; a contradiction with the magic bytes is an error. */
   compressed?: boolean;
   /** The format that is expected, if one was named. */

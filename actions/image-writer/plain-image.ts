@@ -1,5 +1,6 @@
 import { redact } from '../../net/redact.ts';
 import { Download } from './download.ts';
+import { isContentEncoded } from './formats.ts';
 import type { ImageBody, ImageFigures } from './image-write.ts';
 import type { ImageFormat, WriteImageContext, WriteImageRequest } from './interface.ts';
 import { hashFromDisk, readBack } from './read-back.ts';
@@ -11,7 +12,7 @@ import type { StreamResult, StreamTask } from './stream/stream-task.ts';
 import { StreamThread } from './stream/stream-thread.ts';
 import type { Target } from './target/target.ts';
 import type { Withheld } from './target/withheld.ts';
-import { verifyImage } from './verify-image.ts';
+import { checkEnd, verifyImage } from './verify-image.ts';
 
 /** Every 16th block of 4 MiB is read back when a sample is asked for. */
 const SAMPLE_EVERY = 16;
@@ -74,6 +75,12 @@ export class PlainImage implements ImageBody {
     return { head: await this.#unlessDownloadFails(this.#thread.head), format };
   }
 
+  checkEnd(neededBytes: number): void {
+    const { isEndDefinite } = this.#download;
+    const { source } = this;
+    checkEnd(this.#request.expected ?? {}, { source, format: this.#format, isEndDefinite, neededBytes });
+  }
+
   lookAtDisk() {
     return { isIntact: false, keptUntil: 0 };
   }
@@ -100,10 +107,12 @@ export class PlainImage implements ImageBody {
       sha512: this.#download.digest('sha512'),
       rawLength,
       rawSha256: await this.#rawSha256(withheld),
+      isEncoded: this.#isEncoded,
       neededBytes,
     });
     if (expected.signers && this.#signature !== undefined) {
-      checkSignature(expected.signers, this.#download.source, this.#sha256 ?? '', this.#signature);
+      const hashes = [this.#sha256, this.#isEncoded ? this.#streamed.rawSha256 : undefined];
+      checkSignature(expected.signers, this.#download.source, hashes, this.#signature);
     }
     await readBack(this.#target, blockHashes, withheld, (share) => {
       this.#context.signal?.throwIfAborted();
@@ -149,9 +158,16 @@ export class PlainImage implements ImageBody {
       target,
       decoding,
       targetIsZero,
-      wantsRawHash: expected?.rawSha256 !== undefined && decoding.format !== 'qcow2',
+      wantsRawHash:
+        (expected?.rawSha256 !== undefined && decoding.format !== 'qcow2') ||
+        (this.#isEncoded && (expected?.sha256 !== undefined || expected?.signers !== undefined)),
       hashEvery: { none: 0, sample: SAMPLE_EVERY, all: 1 }[amount],
     };
+  }
+
+  /** Compressed by the server on the way: then a hash may be that of the file inside. */
+  get #isEncoded(): boolean {
+    return isContentEncoded(this.#download.facts.contentEncoding);
   }
 
   /** Clusters of a qcow2 image do not come in the order of the disk: its hash is taken from the disk. */

@@ -33,10 +33,12 @@ export async function fetchSignature(
 export function checkSignature(
   signers: readonly string[],
   source: string,
-  sha256: string,
+  hashes: readonly (string | undefined)[],
   signature: Buffer,
 ): void {
-  if (isSignedBy(signers, imageSignatureText(sha256), signature)) return;
+  const isSigned = (sha256: string | undefined) =>
+    sha256 !== undefined && isSignedBy(signers, imageSignatureText(sha256), signature);
+  if (hashes.some(isSigned)) return;
   throw new KindlingError('KND_IMAGE_SIGNATURE', `${redact(source)} is not signed by a trusted key`);
 }
 

@@ -14,6 +14,8 @@ export interface ReceivedImage {
   sha512: string | undefined;
   rawLength: number;
   rawSha256: string | undefined;
+  /** The server compressed the file on the way: what is expected may speak of the file, or of the answer. */
+  isEncoded: boolean;
   /** The size of a disk that its partition table needs; 0 without one. */
   neededBytes: number;
 }
@@ -36,24 +38,41 @@ export function verifyImage(expected: ExpectedImage, received: ReceivedImage): v
       `${source} holds ${rawLength} bytes, its partition table needs ${neededBytes}`,
     );
   }
-  compare('KND_IMAGE_LENGTH', 'the length', expected.length, received.bytesFetched);
-  compare('KND_IMAGE_HASH', 'the SHA-256', expected.sha256, received.sha256);
+  const { isEncoded } = received;
+  const isOfFile = {
+    length: isEncoded && expected.length === rawLength,
+    sha256: isEncoded && isSame(expected.sha256, received.rawSha256),
+  };
+  if (!isOfFile.length) compare('KND_IMAGE_LENGTH', 'the length', expected.length, received.bytesFetched);
+  if (!isOfFile.sha256) compare('KND_IMAGE_HASH', 'the SHA-256', expected.sha256, received.sha256);
   compare('KND_IMAGE_HASH', 'the SHA-512', expected.sha512, received.sha512);
   compare('KND_IMAGE_LENGTH', 'the raw length', expected.rawLength, rawLength);
   const { rawSha256 = 'unknown' } = received;
   compare('KND_IMAGE_HASH', 'the SHA-256 of the raw image', expected.rawSha256, rawSha256);
-  const isChecked = expected.sha256 ?? expected.sha512 ?? expected.length ?? expected.rawSha256;
-  if (isChecked === undefined && hasUnknownEnd(received)) {
-    throw new KindlingError(
-      'KND_IMAGE_LENGTH',
-      `${source}: the server does not say how long the image is, so nobody can tell whether all of it came`,
-      { hint: 'Give a checksum or a length, or serve the image with a Content-Length.' },
-    );
-  }
 }
 
+/** Before the disk is touched: an answer that ends when the connection does may have ended anywhere. */
+export function checkEnd(
+  expected: ExpectedImage,
+  received: Pick<ReceivedImage, 'source' | 'format' | 'isEndDefinite' | 'neededBytes'>,
+): void {
+  const isChecked = expected.sha256 ?? expected.sha512 ?? expected.length ?? expected.rawSha256;
+  if (isChecked !== undefined || expected.allowsUnknownEnd || !hasUnknownEnd(received)) return;
+  throw new KindlingError(
+    'KND_IMAGE_END_UNKNOWN',
+    `${received.source}: the server does not say how long the image is, so nobody could tell whether all of it came`,
+  );
+}
+
+const isSame = (wanted: string | undefined, found: string | undefined) =>
+  wanted !== undefined && wanted.toLowerCase() === found;
+
 /** Compressed data has an end of its own, but another frame could have followed: only a table says how much there should be. */
-function hasUnknownEnd({ format, neededBytes, isEndDefinite }: ReceivedImage): boolean {
+function hasUnknownEnd({
+  format,
+  neededBytes,
+  isEndDefinite,
+}: Pick<ReceivedImage, 'format' | 'isEndDefinite' | 'neededBytes'>): boolean {
   const isCompressed = format !== 'raw' && format !== 'iso';
   const endsItself = format === 'qcow2' || (isCompressed && neededBytes > 0);
   return !endsItself && !isEndDefinite;

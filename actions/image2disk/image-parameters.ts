@@ -21,7 +21,8 @@ export const IMAGE_PARAMETERS = {
   SHA256: {
     type: 'text',
     pattern: /^(sha256:)?[0-9a-fA-F]{64}$/,
-    description: 'Hash of the file as it is downloaded',
+    description:
+      'Hash of the file as it is downloaded; of the image itself, too, if the server compresses it on the way',
   },
   TLS_CA_CERT: { type: 'text', description: 'Base64 of PEM certificates that replace the system’s roots' },
   RETRY_ENABLED: { type: 'boolean', default: true, description: 'Continue a broken download' },
@@ -87,6 +88,12 @@ export const IMAGE_PARAMETERS = {
     type: 'text',
     pattern: /^(sha256:)?[0-9a-fA-F]{64}$/,
     description: 'SHA-256 of the raw image, after decompression',
+  },
+  KINDLING_ALLOW_UNKNOWN_END: {
+    type: 'boolean',
+    default: false,
+    description:
+      'Believe a server that gives neither a length nor an end of the file, where no hash and no length is given either',
   },
   KINDLING_RAW_LENGTH: { type: 'integer', min: 1, description: 'Bytes of the raw image' },
   KINDLING_MODE: {

@@ -55,6 +55,7 @@ function expectedFor(variables: ImageVariables): ExpectedImage {
     length: variables.KINDLING_LENGTH,
     rawSha256: hex(variables.KINDLING_RAW_SHA256),
     rawLength: variables.KINDLING_RAW_LENGTH,
+    allowsUnknownEnd: variables.KINDLING_ALLOW_UNKNOWN_END,
     compressed: variables.COMPRESSED,
     signers: keysOf(variables),
     signatureUrl: variables.KINDLING_SIGNATURE,

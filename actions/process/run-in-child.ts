@@ -56,6 +56,7 @@ export async function runInChild(request: RunInChildRequest): Promise<ActionResu
         log,
         resources,
         environment: variables,
+        image,
         args,
         isDryRun: request.isDryRun ?? false,
       }),

@@ -3,7 +3,7 @@ import { SELECTOR_PARAMETER } from '../disks/find-target-disk.ts';
 import { mountFilesystem } from '../mounts/mount.ts';
 import { placeFile } from '../target-root/place-file.ts';
 import { findTargetFilesystem } from '../target-root/target-filesystem.ts';
-import { substitute } from './substitute.ts';
+import { isSubstituted, substitute } from './substitute.ts';
 
 export const writefile = defineAction({
   name: 'writefile',
@@ -41,7 +41,7 @@ export const writefile = defineAction({
     DIRMODE: { type: 'octal', default: 0o755, description: 'Mode of directories that have to be made' },
   },
   notes: [
-    'In `CONTENTS` every `$DEST_DISK` becomes the path of the disk and the first `$ID` what follows it in the partition’s name (`p2`, `2`), as in EMF.',
+    'In `CONTENTS` every `$DEST_DISK` becomes the path of the disk and the first `$ID` what follows it in the partition’s name (`p2`, `2`), as in EMF. Under the name of Tinkerbell’s image (`quay.io/tinkerbell/actions/writefile`) the contents are written as they are, as there.',
     'Better than the reference: symbolic links are followed inside the target (an absolute link cannot lead into the Micro-OS), the file is replaced in one step, and a file that was there gets the new mode too.',
   ],
   async run(variables, context) {
@@ -53,7 +53,9 @@ export const writefile = defineAction({
       };
     }
     const mounted = await mountFilesystem(context, target.device, { fsType });
-    const contents = substitute(variables.CONTENTS, target.disk?.path ?? target.device, target.suffix);
+    const contents = isSubstituted(context.image ?? '')
+      ? substitute(variables.CONTENTS, target.disk?.path ?? target.device, target.suffix)
+      : variables.CONTENTS;
     await placeFile(mounted.target, {
       path: variables.DEST_PATH,
       contents,

@@ -289,7 +289,9 @@ describe.concurrent('verification', () => {
       },
     });
     const first = encodeFirstMember(noTable, 'gz');
-    expect((await write(endless(first))).error?.code).toBe('KND_IMAGE_LENGTH');
+    const refused = await write(endless(first));
+    expect(refused.error?.code).toBe('KND_IMAGE_END_UNKNOWN');
+    expect(refused.disk.every((byte) => byte === 0xaa)).toBe(true);
     expect((await write(endless(fileOf('gz')))).disk.equals(RAW)).toBe(true);
   });
 
@@ -322,16 +324,32 @@ describe.concurrent('verification', () => {
   test('chunked transfer has an end of its own; a raw body without any end is refused', async () => {
     const chunked = await write({ bytes: RAW, fault: { kind: 'no-length' } });
     expect(chunked.disk.equals(RAW)).toBe(true);
-    const endless = await write({
+    const endless: ServedFile = {
       bytes: RAW,
       handle: (_, response) => {
         response.useChunkedEncodingByDefault = false;
         response.writeHead(200, { connection: 'close' }).end(RAW);
         return true;
       },
-    });
-    expect(endless.error?.code).toBe('KND_IMAGE_LENGTH');
-    expectUnbootable(endless.disk);
+    };
+    const refused = await write(endless);
+    expect(refused.error?.code).toBe('KND_IMAGE_END_UNKNOWN');
+    expect(refused.disk.every((byte) => byte === 0xaa)).toBe(true);
+    const allowed = await write(endless, { expected: { allowsUnknownEnd: true } });
+    expect(allowed.disk.equals(RAW)).toBe(true);
+  });
+
+  test('a raw image that the server compresses on the way is decoded, and its own hash is that of the file', async () => {
+    const packed = { bytes: fileOf('gz'), headers: { 'content-encoding': 'gzip' } };
+    const expected = { compressed: false, sha256: sha256(RAW), length: RAW.length };
+    const { error, disk } = await write(packed, { expected });
+    expect(error).toBeUndefined();
+    expect(disk.equals(RAW)).toBe(true);
+    const byAnswer = await write(packed, { expected: { sha256: sha256(packed.bytes) } });
+    expect(byAnswer.disk.equals(RAW)).toBe(true);
+    const other = await write(packed, { expected: { sha256: sha256(ISO) } });
+    expect(other.error?.code).toBe('KND_IMAGE_HASH');
+    expectUnbootable(other.disk);
   });
 
   test('an image inside two wrappers is refused untouched', async () => {

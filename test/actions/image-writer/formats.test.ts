@@ -36,6 +36,16 @@ describe('the format of an image', () => {
     expect(check({ compressed: true, format: 'gz' }, 'x-gzip')).not.toThrow();
   });
 
+  test('a raw image that the server compressed on the way is no contradiction; a page is one', () => {
+    const check = (url: string, expected: object, contentType?: string) => () =>
+      checkFormat('gz', expected, { url, contentEncoding: 'gzip', contentType }, url);
+    expect(check('http://x/disk.raw', { compressed: false, format: 'raw' })).not.toThrow();
+    expect(check('http://x/disk.img', {}, 'application/gzip')).not.toThrow();
+    expect(check('http://x/disk.img.gz', { compressed: false })).toThrow(/not compressed/);
+    expect(check('http://x/disk.qcow2', {})).toThrow(/its name says qcow2/);
+    expect(check('http://x/disk.raw', {}, 'text/html')).toThrow(/Content-Type: text\/html/);
+  });
+
   test.each([
     ['gz', 'http://x/disk.XZ?name=disk.gz', /its name says xz, the file begins like gz/],
     ['raw', 'http://x/disk.img.gz', /its name says gz, the file begins like raw/],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type ReceivedImage, verifyImage } from '../../../actions/image-writer/verify-image.ts';
+import { checkEnd, type ReceivedImage, verifyImage } from '../../../actions/image-writer/verify-image.ts';
 
 const RECEIVED: ReceivedImage = {
   source: 'http://h/x',
@@ -10,6 +10,7 @@ const RECEIVED: ReceivedImage = {
   sha512: 'bb',
   rawLength: 4096,
   rawSha256: 'cc',
+  isEncoded: false,
   neededBytes: 4096,
 };
 
@@ -33,19 +34,30 @@ test.each([
   );
 });
 
+test('of a file that the server compressed on the way, hash and length may be those of the file', () => {
+  const encoded = { ...RECEIVED, format: 'gz', isEncoded: true } as const;
+  expect(() => verifyImage({ sha256: 'CC', length: 4096 }, encoded)).not.toThrow();
+  expect(() => verifyImage({ sha256: 'aa', length: 700 }, encoded)).not.toThrow();
+  expect(() => verifyImage({ sha256: 'ab' }, encoded)).toThrow(/the SHA-256 is aa, expected was ab/);
+  expect(() => verifyImage({ sha256: 'cc' }, RECEIVED)).toThrow(/the SHA-256 is aa/);
+});
+
 describe('where the server does not say how long the file is', () => {
   const blind = { ...RECEIVED, isEndDefinite: false };
 
   test('a table or the format itself tells the end', () => {
-    expect(() => verifyImage({}, blind)).not.toThrow();
-    expect(() => verifyImage({}, { ...blind, format: 'qcow2', neededBytes: 0 })).not.toThrow();
+    expect(() => checkEnd({}, blind)).not.toThrow();
+    expect(() => checkEnd({}, { ...blind, format: 'qcow2', neededBytes: 0 })).not.toThrow();
   });
 
-  test('without them a checksum or a length must', () => {
+  test('without them a checksum or a length must, or the request allows it', () => {
     for (const format of ['raw', 'iso', 'zst'] as const) {
       const received = { ...blind, format, neededBytes: 0 };
-      expect(() => verifyImage({}, received)).toThrow(/does not say how long/);
-      expect(() => verifyImage({ sha256: 'aa' }, received)).not.toThrow();
+      expect(() => checkEnd({}, received)).toThrowError(
+        expect.objectContaining({ code: 'KND_IMAGE_END_UNKNOWN' }),
+      );
+      expect(() => checkEnd({ sha256: 'aa' }, received)).not.toThrow();
+      expect(() => checkEnd({ allowsUnknownEnd: true }, received)).not.toThrow();
     }
   });
 });
