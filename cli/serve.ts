@@ -112,7 +112,7 @@ async function serve(options: ServeOptions): Promise<void> {
   console.log(`kindling serves ${stub.urls.http} after ${Math.round(performance.now() - startedAt)} ms`);
   if (stub.urls.plain && stub.urls.plain !== stub.urls.http)
     console.log(`        without TLS ${stub.urls.plain}`);
-  // The link signs in whoever sits here; a log that collects this output must not.
+  // The link signs in the person at this terminal; a log that collects this output must not.
   const fragment = process.stdout.isTTY ? `#token=${stub.token}` : '';
   console.log(`        its page ${stub.urls.http}/${fragment}`);
   console.log(`        state, site CA and operator’s token in ${options.state}`);

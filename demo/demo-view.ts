@@ -1,7 +1,7 @@
 import type { Journey } from './journey.ts';
 import type { ReachedStage } from './stages.ts';
 
-/** Whoever shows what happens: to people, or to programs. */
+/** Shows what happens, to people or to programs. */
 export interface DemoView extends Disposable {
   /** Something for people that is no stage. */
   say(text: string): void;

@@ -32,7 +32,7 @@ export class DemoOutput {
     this.remark(text);
   }
 
-  /** Prints what is only for whoever waits, and not for the picture. */
+  /** Prints what is only for a person who waits, and not for the picture. */
   remark(text: string): void {
     this.#terminal.write(`${this.#erase()}${text}\n${this.#status.join('\n')}`);
   }

@@ -10,7 +10,7 @@ export function formatChecksums(files: readonly Checksum[]): string {
   return byName.map(({ sha256, name }) => `${sha256}  ${name}\n`).join('');
 }
 
-/** Lines that are none are left out. */
+/** Lines of another form are left out. */
 export function parseChecksums(text: string): Checksum[] {
   return [...text.matchAll(/^([0-9a-f]{64}) [ *](.+)$/gm)].map(([, sha256 = '', name = '']) => ({
     sha256,

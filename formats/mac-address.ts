@@ -1,4 +1,4 @@
-/** aa:bb:cc:dd:ee:ff from any usual way to write it; undefined if it is none or identifies nothing. */
+/** aa:bb:cc:dd:ee:ff from any usual way to write it; undefined if it is not a MAC address or identifies nothing. */
 export function parseMac(text: string): string | undefined {
   const digits = text.trim().toLowerCase().replaceAll(/[:.-]/g, '');
   if (!/^[0-9a-f]{12}$/.test(digits) || /^(0+|f+)$/.test(digits)) return undefined;

@@ -26,7 +26,7 @@ const NO_SPLITTING = 1;
 const LONGEST_MIN_MATCH = 7;
 const SMALLEST_LEVELS = 13;
 
-/** Literals are compressed where that makes the chunk so much smaller: unpacking them is a quarter of the work (decision 060). */
+/** Literals are compressed where that makes the chunk smaller by this share: unpacking them is a quarter of the work (decision 060). */
 const WORTHWHILE_LITERALS = 0.18;
 /** From the middle of the chunk; large enough to be like all of it. */
 const SAMPLE = 1024 * 1024;

@@ -5,7 +5,7 @@ export interface SlotLimits {
   perAddress: number;
 }
 
-/** Counts what is open at once (connections, transfers): so many in all, and so many of one address. */
+/** Limits what is open at once (connections, transfers), in all and per address. */
 export class Slots {
   readonly #limits: SlotLimits;
   readonly #byAddress = new Map<string, number>();

@@ -111,7 +111,7 @@ export interface Stub {
   /** For «Authorization: Bearer …» on the API. */
   token: string;
   projectId: string;
-  /** Tells whoever watches what a machine was given before its agent runs. */
+  /** Tells watchers what a machine was given before its agent runs. */
   announce: (event: NetbootEvent) => void;
   close: () => Promise<void>;
 }

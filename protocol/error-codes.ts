@@ -1127,7 +1127,7 @@ export const ERROR_CODES = {
   KND_PROOF_KEY: {
     exit: 4,
     retryable: false,
-    meaning: 'A key that a machine shows is none that a TPM keeps to itself.',
+    meaning: 'A machine shows a key that its TPM does not keep to itself.',
     hint: 'It gets no credentials. The message says which property is missing; no TPM makes such a key for our agent.',
   },
   KND_PROOF_LOG: {

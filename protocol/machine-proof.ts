@@ -12,7 +12,7 @@ import {
 export interface ProofTranscript {
   uuid: string;
   serial: string;
-  /** Public key of the boot: whoever carries the messages of another machine cannot put its own in. */
+  /** Public key of the boot: a machine that carries the messages of another cannot put its own in. */
   nodeKey: Uint8Array;
   nonce: Uint8Array;
   ekPublic: Uint8Array;

@@ -6,7 +6,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Every process of a run has the run's name in its environment, whoever its parent is by now. */
+/** Every process of a run has the run's name in its environment, whatever its parent is by now. */
 const RUNS = 'KINDLING_RUNS';
 /** What a process may take to end in its own way before it is killed. */
 const END_MS = 5000;

@@ -43,7 +43,7 @@ async function handOver() {
 }
 
 /**
- * Runs a program to its end. Whoever stops `npm run …` means the program, not npm: npm sends SIGTERM and SIGINT to this
+ * Runs a program to its end. A person who stops `npm run …` means the program, not npm: npm sends SIGTERM and SIGINT to this
  * process alone (package.json has `exec`, so no shell stands between), and they go on from here.
  */
 function runToEnd(command, args, options = {}) {

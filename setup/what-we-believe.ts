@@ -58,16 +58,16 @@ asks nobody. That is for a laptop and a lab.
 ## What is argued, not closed
 
 - **The clock.** A Micro-OS without a right clock cannot check certificates, so it takes the time
-  from whoever answers first: never before its build, never ten years after. A liar can make checked
+  from the first server that answers: never before its build, never ten years after. A liar can make checked
   connections fail. It can also make a certificate good again that ended after the build. Keys that
   were stolen are therefore retired by rotation (\`kindling build site --rotate\`), not by waiting.
 - **Secrets at rest.** Node secrets, recovery keys and rendered workflows are in clear in
-  \`kindling.sqlite\`. The file has mode 0600 in a folder with mode 0700. Whoever reads it owns the
+  \`kindling.sqlite\`. The file has mode 0600 in a folder with mode 0700. Anyone who can read it owns the
   site; encryption with a key in the same folder would change nothing. Encrypt the server's disk.
 - **A person's password at a console.** It is typed on a machine that nobody has checked. A stolen
   password signs in elsewhere and lets in machines there. It reads no other machine's workflow,
   takes over no system in use, and ends when the password is changed. Register nodes instead.
-- **UUID and serial number.** Until a node is provisioned, whoever says both gets what the node
+- **UUID and serial number.** Until a node is provisioned, anyone who says both gets what the node
   would get. See [identity](identity.md) and [SECURITY.md](../../SECURITY.md).
 - **The recovery key of a disk and the local user's programs.** \`tpm2-initramfs-tool\` takes the key
   as an argument. It runs in the Micro-OS, where root is the only user; a foreign container that is

@@ -142,7 +142,7 @@ function isUsable(server: string, ca: string, names: readonly string[]): boolean
   return isFresh && isOurs && names.every((name) => name.includes(':') || entries.has(name));
 }
 
-/** What a server certificate is good for; a renewal keeps it, whoever asks for it. */
+/** What a server certificate is good for; every renewal keeps it. */
 function coveredNames(server: string): string[] {
   const text = new NodeCertificate(server).subjectAltName ?? '';
   return text.split(', ').map((entry) => entry.replace(/^(DNS|IP Address):/, ''));

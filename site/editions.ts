@@ -34,7 +34,7 @@ export class Editions {
     this.#kept = JSON.parse(readIfThere(file) ?? '{}') as Record<string, KeptEdition>;
   }
 
-  /** The edition of `name` with these contents, which is good for so many days. */
+  /** The edition of `name` with these contents, which is good for this many days. */
   of(name: string, contents: unknown, days: number, now = new Date()): Edition {
     const hash = createHash('sha256').update(JSON.stringify(contents)).digest('hex');
     const edition = nextEdition(this.#kept[name], { of: hash, days, now });

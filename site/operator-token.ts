@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readIfThere } from '../system/read-if-there.ts';
 import { writePrivate } from './state-folder.ts';
 
-/** The token of whoever may read the state folder: the CLI on the same machine finds it by itself. */
+/** The token for people who may read the state folder: the CLI on the same machine finds it by itself. */
 export function openOperatorToken(folder: string): string {
   return openSecret(join(folder, 'operator-token'), () => randomBytes(32).toString('base64url'));
 }

@@ -9,7 +9,7 @@ export interface PublicValues {
   additionalKernelArgs?: string[] | undefined;
 }
 
-/** Boot files are served to everybody, most of them in clear: a password in them is none. Throws KND_USAGE. */
+/** Boot files are served to everybody, most of them in clear: a password in them is public. Throws KND_USAGE. */
 export function refuseSecrets(request: PublicValues): void {
   const given = [
     ...Object.entries(request.proxies ?? {}).map(([name, value]) => [`the ${name} proxy`, value] as const),

@@ -19,7 +19,7 @@ export interface SecureBootKeys {
   KEK: SigningKey;
   /** The present key, then the one before the last rotation: both sign, so machines with either one enrolled boot. */
   db: SigningKey[];
-  /** PEM of whoever signs the systems that are installed here: enrolled in db beside the site's own keys. */
+  /** PEM of the signers of the systems that are installed here: enrolled in db beside the site's own keys. */
   vendors: string[];
   /** What is to be refused from now on, for dbx. */
   revoked: Revocations;

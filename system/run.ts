@@ -52,7 +52,7 @@ const OF_THIS_ROOT = ['TMPDIR'];
 /** How long something a program left in the background may keep its output open once the program itself has ended. */
 const LINGER_MS = 2000;
 
-/** So much of what a program wrote to its standard error goes with the error, which travels to the server. */
+/** How much of a program's standard error goes with the error, which travels to the server. */
 const STDERR_TAIL = 4096;
 
 /** Runs a program to its end, in its own process group (unless in the foreground) so that a timeout or cancel ends its children too. */

@@ -30,7 +30,7 @@ const PARAMETERS = {
 
 const NOTES = [
   'A loader is put at the removable path (`\\EFI\\BOOT\\BOOTX64.EFI`) if none is there, so that the disk boots even when the firmware loses its variables. Our own entry names the partition by its GUID; duplicates of ours are removed, foreign entries are never touched; BootNext sends the first boot to the disk; everything is read back.',
-  '`after-report` puts what the machine was booted from (the network) at the head and the disk second: an installed system that does not come up is followed by the Micro-OS, which can say why. Whoever asks for it must make the installed system commit the order; the orchestrator’s cloud-init and the action `first-boot-report` do.',
+  '`after-report` puts what the machine was booted from (the network) at the head and the disk second: an installed system that does not come up is followed by the Micro-OS, which can say why. A workflow that asks for it must make the installed system commit the order; the orchestrator’s cloud-init and the action `first-boot-report` do.',
   'On a machine that booted by BIOS there is nothing to set. If the firmware’s memory is full or cannot be written, the action succeeds with a warning as long as the loader is at the removable path.',
 ];
 

@@ -54,7 +54,7 @@ function check(schema: JsonSchema, value: unknown, path: Path, root: Root): Sche
     }
   }
   if (schema.enum && !schema.enum.some((allowed) => allowed === value)) {
-    return problem(`${kindOf(value)} that is none of ${schema.enum.map(show).join(', ')}`);
+    return problem(`${kindOf(value)} that is not one of ${schema.enum.map(show).join(', ')}`);
   }
   if (typeof value === 'number' && schema.minimum !== undefined && value < schema.minimum) {
     return problem(`a number that is less than ${schema.minimum}`);

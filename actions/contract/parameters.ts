@@ -136,7 +136,8 @@ function parseValue(
       if (!raw.startsWith('/') || raw.includes('\0')) return { problem: 'is not an absolute path' };
       return { value: raw };
     case 'choice':
-      if (!parameter.choices.includes(raw)) return { problem: `is none of ${parameter.choices.join(', ')}` };
+      if (!parameter.choices.includes(raw))
+        return { problem: `is not one of ${parameter.choices.join(', ')}` };
       return { value: raw };
   }
 }

@@ -112,7 +112,7 @@ export function announcePlan(
   if (isAsked && consent.given !== hash) {
     throw new KindlingError(
       'KND_CONSENT_REQUIRED',
-      // Whoever reports this adds the hash of the plan that was announced above (protocol/failure-text.ts).
+      // The report of this failure gets the hash of the plan that was announced above (protocol/failure-text.ts).
       describePlan(plan).join('; '),
       {
         hint: `Approve it («kindling workflow approve»), or run the action again with KINDLING_CONSENT=${hash}.`,

@@ -14,7 +14,7 @@ export const LUKS_HEADER_BYTES = 16 * 2 ** 20;
 /** With what a volume is made. */
 export interface VolumeKeys extends KeyFiles {
   keyId: string;
-  /** The PCRs the TPM gives the disk key out for; the volume notes them for whoever opens it before its first boot. */
+  /** The PCRs the TPM gives the disk key out for; the volume notes them for the program that opens it before its first boot. */
   pcrs: string;
 }
 
@@ -57,7 +57,7 @@ export async function formatLuks(
   await run('cryptsetup', ['luksAddKey', ...cheap, '--key-file', keys.disk, device, keys.recovery], {
     env: ENVIRONMENT,
   });
-  // So that whoever stands before a locked disk knows which of the escrowed keys is its own.
+  // So that a person in front of a locked disk knows which of the escrowed keys is its own.
   await run('cryptsetup', ['token', 'import', device], {
     env: ENVIRONMENT,
     input: JSON.stringify({ type: 'kindling-escrow', keyslots: ['1'], key_id: keys.keyId, pcrs: keys.pcrs }),

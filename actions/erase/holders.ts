@@ -53,7 +53,7 @@ function kindOf(name: string): Holder['kind'] {
   return 'other';
 }
 
-/** One teardown at a time: disks are erased side by side, and a RAID lies on several of them. Whoever comes second finds it gone. */
+/** One teardown at a time: disks are erased side by side, and a RAID lies on several of them. The second one finds it gone. */
 let lastTeardown: Promise<unknown> = Promise.resolve();
 
 /** Takes down everything on top of a disk, the top first. Swap on it is turned off; a mounted file system is refused. */

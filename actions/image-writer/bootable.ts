@@ -29,7 +29,7 @@ export function makeUnbootable(target: Target, keepUntil = 0): void {
 
 /**
  * Everything is verified: now the disk gets what was withheld, the sectors by which it is found last. Each of them is written when all
- * that it leads to is on the medium, so whoever finds a system finds the whole of it. Answers whether the backup table moved.
+ * that it leads to is on the medium, so firmware that finds a system finds all of it. Answers whether the backup table moved.
  */
 export function makeBootable(
   target: Target,

@@ -1,7 +1,7 @@
 import { KindlingError } from '../../protocol/error.ts';
 import type { ExpectedImage, ImageFormat } from './interface.ts';
 
-/** So many bytes are enough to tell every format (the ISO volume descriptor is the farthest). */
+/** Enough bytes to tell every format (the ISO volume descriptor is the farthest). */
 export const SNIFF_LENGTH = 32_768 + 6;
 
 const MAGIC: readonly { format: ImageFormat; offset: number; bytes: readonly number[] }[] = [

@@ -52,7 +52,7 @@ export interface Transport {
   credentialOrigins?: readonly string[];
   /** PEM certificates that replace the system's roots. */
   caCertificates?: string;
-  /** Do not check certificates: whoever says so has a hash of what it wants (oci2disk's SKIP_VERIFY). */
+  /** Do not check certificates: the caller has a hash of what it wants (oci2disk's SKIP_VERIFY). */
   isUnverified?: boolean;
   /** As in the environment: HTTP_PROXY, HTTPS_PROXY, NO_PROXY. */
   httpProxy?: string;

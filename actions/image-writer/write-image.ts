@@ -36,7 +36,7 @@ export const writeImage: WriteImage = async (given, context = {}) => {
   return result;
 };
 
-/** Credentials are for the server of the image: a mirror, or whoever keeps the signature, is somebody else until the request says so. */
+/** Credentials are for the server of the image: a mirror, or the server with the signature, is a different server until the request says otherwise. */
 function withCredentialOrigins(request: WriteImageRequest): WriteImageRequest {
   const { sources, transport = {} } = request;
   const own = URL.parse(sources[0] ?? '')?.origin;

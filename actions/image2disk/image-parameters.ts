@@ -70,7 +70,7 @@ export const IMAGE_PARAMETERS = {
     type: 'integer',
     min: 1,
     description:
-      'The lowest version that the manifest may have: an older image is refused, whoever signed it',
+      'The lowest version that the manifest may have: an older image is refused, even if it is signed',
   },
   KINDLING_IMAGE_KEYS: {
     type: 'text',

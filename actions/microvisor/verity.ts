@@ -31,7 +31,7 @@ export interface VerityTree {
   bytes: Buffer;
 }
 
-/** How much a hash device for so much data needs. */
+/** How large the hash device for this data is. */
 export function verityBytes(dataBytes: number): number {
   let bytes = BLOCK;
   for (let blocks = Math.ceil(dataBytes / BLOCK); blocks > 1; blocks = Math.ceil(blocks / PER_BLOCK)) {

@@ -1,6 +1,6 @@
 import type { Run } from '../../system/run.ts';
 
-/** A disk must have a password before it obeys. It is no secret: whoever finds a disk that was left locked should know it. */
+/** A disk must have a password before it obeys. It is not a secret: a person who finds a disk that was left locked should know it. */
 export const OUR_PASSWORD = 'kindling';
 
 /** What a disk says of its ATA security feature set. */

@@ -2,7 +2,7 @@ import { Ledger, type LedgerEntry } from './ledger.ts';
 
 /**
  * The things an action takes from the machine and must give back: mounts, loop devices, mappings.
- * Each is written to the ledger before it is taken, so that whoever finds a killed action can undo what it left.
+ * Each is written to the ledger before it is taken, so that a later run can undo what a killed action left.
  */
 export class Resources {
   readonly #stack: { entry: LedgerEntry; release: () => Promise<void> }[] = [];

@@ -59,7 +59,7 @@ export const rootio = defineAction({
     if (!['partition', 'format', 'mount', 'wipe'].includes(command)) {
       throw new KindlingError(
         'KND_ACTION_VARIABLES',
-        `rootio: "${command}" is none of partition, format, mount, wipe`,
+        `rootio: "${command}" is not one of partition, format, mount, wipe`,
       );
     }
     const storage = parseMetadata(await fetchMetadata(variables, context));
@@ -269,7 +269,7 @@ function planFormats({ filesystems }: RootioStorage, disks: readonly Disk[]): Di
   };
 }
 
-/** The metadata may name any device; the stick the Micro-OS came from is none to make file systems on. */
+/** The metadata may name any device; the stick the Micro-OS came from must not get a file system. */
 function refuseWrongDisk(disks: readonly Disk[], device: string): void {
   const disk = findDisk(disks, splitPartitionPath(device)?.disk ?? device);
   const reason = disk && whyNever(disk);

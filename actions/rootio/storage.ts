@@ -132,7 +132,7 @@ export function planMbrPartitions(
     if (type === undefined) {
       throw new KindlingError(
         'KND_PARTITION_LAYOUT',
-        `partition ${number} of ${wanted.device}: "${partLabel}" is none of SWAP, LINUX, LINUX_ACTIVE, FAT32, FAT32_ACTIVE`,
+        `partition ${number} of ${wanted.device}: "${partLabel}" is not one of SWAP, LINUX, LINUX_ACTIVE, FAT32, FAT32_ACTIVE`,
       );
     }
     return { number, startBytes, sizeBytes, type, isActive };

@@ -7,7 +7,7 @@ import { physicalNics } from '../identity/physical-nics.ts';
 import { readDiskFacts } from '../inventory/disk-facts.ts';
 import { driverless, readPciDevices } from '../inventory/pci.ts';
 
-/** Disks on SAS controllers and USB take seconds to show up; one that takes longer is found later, by whoever needs it. */
+/** Disks on SAS controllers and USB take seconds to show up; one that takes longer is found later, by the code that needs it. */
 const DISK_PATIENCE_MS = 15_000;
 
 /** Waits until there is a disk and no more devices appear; a machine without any disk is told so, and goes on. */

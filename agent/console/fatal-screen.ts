@@ -15,7 +15,7 @@ export interface FatalFacts {
 const QR_BYTES = 134;
 const SCREEN_COLUMNS = 80;
 
-/** What the QR code says: enough for whoever gets a photo of it to know what and where. */
+/** What the QR code says: enough for a person who gets a photo of it to know what failed and where. */
 export function qrText({ report, nodeId, mac, version, uptime }: FatalFacts): string {
   const text = [
     `kindling ${version.split(' ')[0]}`,

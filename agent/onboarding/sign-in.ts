@@ -7,7 +7,7 @@ export interface SignIn {
 
 const SHORTEST = 3;
 
-/** Asks on every console at once; whoever answers both questions first counts. Waits as long as it takes. */
+/** Asks on every console at once; the first console with both answers counts. Waits as long as it takes. */
 export async function askToSignIn(consoles: readonly Console[], signal: AbortSignal): Promise<SignIn> {
   const answered = new AbortController();
   const stop = AbortSignal.any([signal, answered.signal]);

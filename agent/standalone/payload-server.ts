@@ -20,7 +20,7 @@ export interface Payload {
 
 /**
  * Serves the files of the payload on this machine only, so that the very actions that install over the network install
- * from a stick. Hashes are checked by whoever fetches: they stand in the signed manifest. `onLost` is told when the stick itself
+ * from a stick. The client checks the hashes: they are in the signed manifest. `onLost` is told when the stick itself
  * can no longer be read.
  */
 export async function servePayload(

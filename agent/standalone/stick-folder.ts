@@ -50,7 +50,7 @@ export class StickFolder {
       await mkdir(join(folder, 'status'), { recursive: true });
       await mkdir(join(folder, 'logs'), { recursive: true });
       await writeFile(join(folder, 'logs', `${this.#name}.log`), `${log.join('\n')}\n`);
-      // a status that cannot be read is none, and the machine would be installed a second time
+      // without a status that can be read the machine would be installed a second time
       await replaceFile(
         join(folder, 'status', `${this.#name}.json`),
         `${JSON.stringify(status, undefined, 2)}\n`,

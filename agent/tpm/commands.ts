@@ -41,7 +41,7 @@ const NO_SUCH_HANDLE = 0x08b;
 const WHICH_HANDLE = 0xf00;
 /** What a TPM hands out of its NV memory at once is at least this. */
 const NV_CHUNK = 512;
-/** Part 2, 13.4 TPMA_NV: whoever knows the (empty) password of the index may read it. */
+/** Part 2, 13.4 TPMA_NV: anyone who knows the (empty) password of the index may read it. */
 const NV_AUTH_READ = 1 << 18;
 /** Part 2, 8.4 TPMA_SESSION: the session lives on after the command. */
 const CONTINUE_SESSION = 1;

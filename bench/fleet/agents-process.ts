@@ -28,7 +28,7 @@ const executor: Executor = {
   }),
 };
 
-process.on('disconnect', () => process.exit()); // whoever asked for the figures is gone
+process.on('disconnect', () => process.exit()); // the benchmark that asked for the figures is gone
 process.on('message', () => {
   const figures: AgentsFigures = {
     kind: 'agents',

@@ -10,7 +10,7 @@ const stub = await startStub({
   dialects: [dialect as TinkDialect],
 });
 
-process.on('disconnect', () => process.exit()); // whoever asked for the figures is gone
+process.on('disconnect', () => process.exit()); // the benchmark that asked for the figures is gone
 process.on('message', async (message) => {
   if (message === 'figures') {
     sendFigures();

@@ -15,7 +15,7 @@ export interface Ceiling {
 
 type Stage = 'download' | 'decompress' | 'write' | 'chunked';
 
-/** So many at a time write alone: a disk is not at its limit with one request after the other. */
+/** Parallel writers when only writing is measured: a disk is not at its limit with one request after the other. */
 const WRITERS = 8;
 const BLOCK = 4 * 2 ** 20;
 

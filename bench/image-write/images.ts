@@ -74,7 +74,7 @@ export function makeDisk(path: string, bytes: number): void {
   rmSync(source, { recursive: true });
 }
 
-/** Copies plain files until so many bytes are used up; answers what is left. */
+/** Copies plain files until this many bytes are used up; answers what is left. */
 function copyFiles(from: string, to: string, bytes: number): number {
   let left = bytes;
   if (left <= 0) return 0; // listing /usr/share takes longer than copying what is needed

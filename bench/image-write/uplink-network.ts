@@ -8,7 +8,7 @@ const SUBNET = '10.77.0';
 const ORIGIN_HOST = 100;
 const ORIGIN_PORT = 8080;
 
-/** A site: nodes on one switch, and the image server behind an uplink of so many Mbit/s; network namespaces, real TCP. */
+/** A site: nodes on one switch, and the image server behind an uplink of a given rate; network namespaces, real TCP. */
 export interface UplinkNetwork extends AsyncDisposable {
   originUrl: string;
   /** The address of node i. */

@@ -10,7 +10,7 @@ export interface Workspace {
   folder: string;
   url: string;
   sizes: ImageSizes;
-  /** A disk in memory: whoever writes to it is not held up, but the copies cost these cores. */
+  /** A disk in memory: writes to it do not wait, but the copies cost these cores. */
   freshTarget: (bytes: number) => string;
   /** On the machine's own disk, which takes the bytes from memory by itself, as a node's does. */
   freshDisk: (bytes: number) => string;

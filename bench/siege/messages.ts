@@ -12,7 +12,7 @@ export interface AttackOrder {
   url: string;
   syslogPort: number;
   tftpPort: number;
-  /** Burn so many CPU seconds per second and send nothing; absent: attack. */
+  /** CPU seconds to burn per second, without sending anything; absent: attack. */
   burn?: number;
 }
 

@@ -25,7 +25,7 @@ const tftp = await startTftpServer({
   files: { read: async (name) => (name === 'ipxe.efi' ? loader : undefined) },
 });
 
-process.on('disconnect', () => process.exit()); // whoever asked for the figures is gone
+process.on('disconnect', () => process.exit()); // the benchmark that asked for the figures is gone
 process.on('message', sendFigures);
 process.send?.({
   kind: 'ready',

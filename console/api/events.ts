@@ -4,7 +4,7 @@ import { openStream } from './call.ts';
 /** The server says something every 15 s, if only that it is still here. */
 const SILENCE_MS = 40_000;
 
-/** Events until the connection ends, which is an error: whoever follows them decides what then. */
+/** Events until the connection ends, which is an error: the caller decides what to do then. */
 export async function* readEvents(
   path: string,
   signal: AbortSignal,

@@ -11,7 +11,7 @@ export interface PaceWords {
   text: string;
 }
 
-/** A stage counts as known after so many runs: the first machine of a morning is no measure. */
+/** A stage counts as known after this many runs: the first machine of a morning is no measure. */
 const RUNS_TO_JUDGE = 3;
 /** A stage of two seconds that takes five is late by the numbers, and of no interest to anybody. */
 const LATE_SECONDS = 15;

@@ -53,7 +53,7 @@ function whyNot(
   previous: MbrPartition | undefined,
   disk: { sectorBytes: number; sizeBytes: number },
 ): string | undefined {
-  if (!Number.isInteger(number) || number < 1 || number > 4) return 'is none of the four an MBR can have';
+  if (!Number.isInteger(number) || number < 1 || number > 4) return 'is not one of the four an MBR can have';
   if (previous && previous.startBytes + previous.sizeBytes > startBytes)
     return `overlaps partition ${previous.number}`;
   if (startBytes < disk.sectorBytes || sizeBytes <= 0 || startBytes + sizeBytes > disk.sizeBytes)

@@ -146,6 +146,6 @@ function decodeSymmetric(fields: FieldReader): Symmetric | undefined {
 function decodeScheme(fields: FieldReader): Scheme | undefined {
   const algorithm = fields.u16();
   if (algorithm === ALGORITHM.none) return undefined;
-  if (!SIGNING.includes(algorithm)) throw fields.fault('has a scheme that is none for signing');
+  if (!SIGNING.includes(algorithm)) throw fields.fault('has a scheme that is not for signing');
   return { algorithm, hash: fields.u16() };
 }

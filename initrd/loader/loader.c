@@ -38,7 +38,7 @@ static const guid LOAD_FILE2 = {0x4006c0c1, 0xfcb3, 0x403e, {0x99, 0x6d, 0x4a, 0
 static const u8 INITRD_PATH[] = {0x04, 0x03, 20,   0,    0x27, 0xe4, 0x68, 0x55, 0xfc, 0x68, 0x3d, 0x4f,
                                  0xac, 0x74, 0xca, 0x55, 0x52, 0x31, 0xcc, 0x68, 0x7f, 0xff, 4,    0};
 
-/* Of an argument that is ignored, so much is shown: a console line. */
+/* How much of an ignored argument is shown: a console line. */
 #define LONGEST_SHOWN 60
 
 static void print(system_table *system, const char *text) {

@@ -76,7 +76,7 @@ export class NvmeTcpQueue {
         this.#collect(header, data);
         return;
       default:
-        throw new Error(`PDU type ${type} is none a host sends`);
+        throw new Error(`PDU type ${type} is not one that a host sends`);
     }
   }
 

@@ -11,7 +11,7 @@ export interface FetchOptions {
   options?: Record<string, string>;
   /** Drop the n-th data packet that arrives (counting from 0): a lossy link. */
   drop?: (index: number) => boolean;
-  /** Stop acknowledging after so many blocks, as a machine that lost power. */
+  /** Stop acknowledging after this many blocks, as a machine that lost power. */
   dieAfter?: number;
 }
 

@@ -70,7 +70,7 @@ function firmwareArgs(spec: MachineSpec, files: MachineFiles): string[] {
 
 function kernelArgs(spec: MachineSpec, files: MachineFiles): string[] {
   if (!spec.kernel) return [];
-  // EFI firmware starts only what is an EFI program as well. With a TPM the BIOS needs so much memory for its log that its ACPI tables lie
+  // EFI firmware starts only what is an EFI program as well. With a TPM the BIOS takes memory for its log, and then its ACPI tables lie
   // where QEMU 7.2 puts the initrd of an unpacked kernel: the TPM, the timers and the power button would not be found.
   const canBeUnpacked = (spec.firmware ?? 'seabios') === 'seabios' && !spec.tpm;
   const unpacked = canBeUnpacked ? spec.kernel.unpacked : undefined;

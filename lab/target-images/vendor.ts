@@ -11,7 +11,7 @@ const SUBJECT = 'CN=Kindling target images, O=Kindling lab';
 const DAYS = 3650;
 
 /**
- * Whoever makes a system signs what firmware starts of it, as Debian and Canonical do through Microsoft. The site that installs it has
+ * The maker of a system signs what firmware starts of it, as Debian and Canonical do through Microsoft. The site that installs it has
  * this certificate enrolled beside its own. The key is made once and stays in the cache.
  */
 export async function ensureVendorKey(): Promise<SigningKey> {

@@ -14,7 +14,7 @@ export interface Operation {
   path: Record<string, string>;
   body: unknown;
   person: Person | undefined;
-  /** Address of whoever calls. */
+  /** Address of the caller. */
   client: string;
 }
 

@@ -24,7 +24,7 @@ export interface TlsListener extends Listener {
 }
 
 const HTTP2_PREFACE_START = 'PRI ';
-/** Whoever connects and says nothing is not kept for ever. */
+/** A client that connects and says nothing is dropped after this. */
 const FIRST_WORD_TIMEOUT_MS = 20_000;
 /** A node has a handful of connections; a thousand nodes may stand behind one address. */
 const CONNECTIONS = { inAll: 16_384, perAddress: 4096 } as const;

@@ -36,7 +36,7 @@ const STATUS_OF: Partial<Record<ErrorCode, number>> = {
   KND_WORKFLOW_UNKNOWN: 404,
 };
 
-/** When whoever met a state folder that takes no writes is to ask again. */
+/** When a caller is to ask again after the state folder took no writes. */
 const RETRY_AFTER_SECONDS = 5;
 
 /** Answers with application/problem+json (RFC 9457): our code, message and hint, and the facts. */

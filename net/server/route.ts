@@ -52,7 +52,7 @@ export interface ApiRoute<
     query: z.output<Query>;
     path: Record<string, string>;
     origin: string;
-    /** Address of whoever calls. */
+    /** Address of the caller. */
     client: string;
     /** Who calls; nobody on routes that anyone may call. */
     person: Person | undefined;

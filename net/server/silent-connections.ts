@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 type Peer = Pick<Socket, 'remoteAddress' | 'remotePort'>;
 
 /**
- * Connections that have not asked for anything yet. Each costs memory and may wait for many seconds, and whoever opens
- * them needs no token: when there are too many, the one that was silent longest goes. An honest client asks at once.
+ * Connections that have not asked for anything yet. Each costs memory and may wait for many seconds, and needs no
+ * token: when there are too many, the one that was silent longest goes. An honest client asks at once.
  */
 export class SilentConnections {
   readonly #most: number;

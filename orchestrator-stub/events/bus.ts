@@ -2,7 +2,7 @@ import type { FloorChange } from '../../protocol/floor.ts';
 import type { HostId } from '../../protocol/ids.ts';
 import type { ImportEvent } from '../../protocol/imports.ts';
 
-/** What the stub tells whoever watches: the CLI, the web page, tests. */
+/** What the orchestrator tells its watchers: the CLI, the web page, tests. */
 export type StubEvent =
   | { type: 'node'; nodeId: HostId; change: NodeChange; status: string }
   | {

@@ -21,7 +21,7 @@ export interface GetActionCall extends AskingAgent {
   onCanceled: (listener: () => void) => void;
 }
 
-/** Ids are kept for whoever asks: a MAC, or a name of that kind. */
+/** Agents are kept by the id they ask with: a MAC, or a name of that kind. */
 const ID_CHARACTERS = 200;
 
 export function isWorkerId(id: string): boolean {
@@ -48,7 +48,7 @@ function holdCall(
   canceled: AbortSignal,
 ): Promise<ActionResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<ActionResponse>();
-  // Whoever wakes us begins a look of its own, with what is there then: one that waits for the store meanwhile misses nothing.
+  // A wake-up begins a look of its own, with what is there then: one that waits for the store meanwhile misses nothing.
   const look = async () => {
     const hasFinishedOne = workflows.index.lastOf(agentId) !== undefined;
     const own: StoredWorkflow[] = [];

@@ -7,7 +7,7 @@ import type { People } from '../people/people.ts';
 export interface EventRouteParts {
   bus: EventBus;
   people: Pick<People, 'onLoss'>;
-  /** Rejects once whoever watches may no longer. */
+  /** Rejects once the watcher has lost its right to watch. */
   authorize: (request: IncomingMessage, route: RawRoute) => Promise<unknown>;
 }
 

@@ -24,7 +24,7 @@ server itself asks; a test calls every route with every role.
 ${markdownTable(['right', 'what it allows', ...ROLES], rows)}
 
 The owner of the state folder (the token in \`operator-token\`, shown as \`operator\`) is an admin whom nobody can
-remove. A site without TLS asks nobody on the same machine: whoever gives no name there acts as the owner.
+remove. A site without TLS asks nobody on the same machine: a caller without a name acts as the owner there.
 
 ## What each right opens
 

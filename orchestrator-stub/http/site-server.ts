@@ -36,7 +36,7 @@ export type SiteServerParts = AuditParts &
     /** Names and addresses of the server certificate. */
     names: () => readonly string[];
     origin: (authority: string, isSecure: boolean) => string;
-    /** The site has no TLS: whoever is on this very machine needs no token, everybody else does. */
+    /** The site has no TLS: callers on this machine need no token, all others do. */
     isLocalTrusted: boolean;
     operatorAccess: AccessControl;
     onFailure: (thrown: unknown, request: IncomingMessage) => void;

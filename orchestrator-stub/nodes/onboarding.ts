@@ -280,7 +280,7 @@ export class Onboarding {
     };
   }
 
-  /** A site may let in whoever boots on its network, with the default profile. */
+  /** A site may let in every machine that boots on its network, with the default profile. */
   async #admitStranger(knock: Knock): Promise<void> {
     const { nodes, hosts, settings } = this.#options;
     const fault = findFault(knock, 'OnboardNodeStreamRequest');

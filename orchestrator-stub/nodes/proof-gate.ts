@@ -140,7 +140,7 @@ export class ProofGate {
       this.#options.onAlarm(
         new KindlingError(code, `${known.name}: ${error.message} (from ${address})`, { hint }),
       );
-    // What exactly is wrong is for the operator: whoever asks may be guessing.
+    // What exactly is wrong is for the operator: the caller may be guessing.
     const answer = {
       code: RPC_CODE.FAILED_PRECONDITION,
       message: `${code}: ${ERROR_CODES[code].meaning}`,

@@ -142,7 +142,7 @@ export function allowOnboarding(host: Host): Host {
   return { ...host, desiredState: 'ONBOARDED' };
 }
 
-/** Takes the trust away; the credentials are revoked by whoever calls this. */
+/** Takes the trust away; the caller revokes the credentials. */
 export function deauthorizeHost(host: Host, now: Date): Host {
   return {
     ...host,

@@ -6,7 +6,7 @@ export const EMF_SERIAL_PATTERN = /^[A-Za-z0-9]{5,20}$/;
 const SERIAL_PATTERN = /^(?=.{1,64}$)[A-Za-z0-9](?:[A-Za-z0-9 ._/-]*[A-Za-z0-9])?$/;
 export const SERIAL_RULE = 'up to 64 letters, digits, spaces, dots, dashes, slashes and underscores';
 
-/** What a serial becomes that is none (docs/background/emf.md#onboarding-stream). */
+/** What an invalid serial becomes (docs/background/emf.md#onboarding-stream). */
 export const NO_SERIAL = 'N/A';
 
 /** Whether a machine can be told by this text. A strict server takes what EMF takes, and nothing else. */

@@ -12,7 +12,7 @@ export async function makeRoomForUnknown(hosts: HostTable, limit: number, now: D
   if ((await hosts.countUnknown()) < limit) return;
   await hosts.forgetUnseenSince(new Date(now.getTime() - FORGOTTEN_AFTER_MS));
   if ((await hosts.countUnknown()) < limit) return;
-  // Strangers push out strangers, the one that was silent longest first: whoever makes machines up shuts nobody out.
+  // Strangers push out strangers, the one that was silent longest first: a liar who makes machines up shuts nobody out.
   if (limit > 0 && (await hosts.forgetOldestUnknown())) return;
   throw new KindlingError(
     'KND_NODE_LIMIT',

@@ -144,7 +144,7 @@ export class People {
     this.#tellOfLoss();
   }
 
-  /** Whose token it is. Undefined: it is none of ours to judge. Throws where it was one and is no longer good. */
+  /** Whose token it is. Undefined: it is not ours to judge. Throws where it was one and is no longer good. */
   async identify(token: string): Promise<Person | undefined> {
     if (!TOKEN.test(token)) return undefined;
     const row = await this.#store.get<PersonRow & { expires_at: string }>(

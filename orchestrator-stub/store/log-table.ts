@@ -26,7 +26,7 @@ export const KEPT_LOGS = {
   registered: { lines: 20_000, bytes: 32 * 1024 * 1024 },
   unregistered: { lines: 2000, bytes: 1024 * 1024 },
 } as const satisfies Record<string, LogBudget>;
-/** A node's lines are pruned when so much of its budget has come since the last time. */
+/** A node's lines are pruned when this share of its budget has come since the last time. */
 const PRUNED_EVERY_LINES = 1000;
 const PRUNED_EVERY_PART_OF_BYTES = 4;
 

@@ -184,7 +184,7 @@ export const STEPS: readonly Step[] = [
   CREATE INDEX person_tokens_person ON person_tokens (person);
   `,
   ],
-  // Who did what. Both engines refuse to change a line, so that a mistake does not; whoever can drop a trigger is found by the hashes.
+  // Who did what. Both engines refuse to change a line, so that a mistake does not; the hashes find a person who can drop a trigger.
   [
     `
   CREATE TABLE audit (

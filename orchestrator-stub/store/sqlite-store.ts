@@ -128,7 +128,7 @@ export class SqliteStore implements Store {
       transaction.isOpen = false;
     }
     this.health.worked();
-    // Before the next turn: whoever has it finds in memory what the database has.
+    // Before the next turn, which finds in memory what the database has.
     for (const follower of transaction.followers) this.#follow(follower);
     return result;
   }

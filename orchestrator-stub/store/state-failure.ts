@@ -47,7 +47,7 @@ export function toStateFailure(thrown: unknown, folder: string): KindlingError |
   }
 }
 
-/** True of what is over when the state folder takes writes again: whoever asked is to wait and ask again. */
+/** True of what is over when the state folder takes writes again: the caller is to wait and ask again. */
 export function isStateFailure(thrown: unknown): thrown is KindlingError {
   return thrown instanceof KindlingError && thrown.code.startsWith('KND_STATE_');
 }

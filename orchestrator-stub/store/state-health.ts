@@ -43,7 +43,7 @@ export class StateHealth {
     if (this.#failure && this.#failure.code !== 'KND_STATE_FULL') this.#recovered();
   }
 
-  /** Finds out how it is now; whoever asks more often than once a second gets the last answer. */
+  /** Finds out how it is now; a caller that asks more often than once a second gets the last answer. */
   async check(): Promise<KindlingError | undefined> {
     const now = performance.now();
     if (now - this.#probedAt >= PROBE_MS / 2) {

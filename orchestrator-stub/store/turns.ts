@@ -18,7 +18,7 @@ export class Turns {
     return promise;
   }
 
-  /** The next one has the turn from this moment on: nobody who comes now gets in between. */
+  /** The next one has the turn from this moment on: a caller that comes now does not get in between. */
   end(): void {
     const next = this.#waiting.shift();
     if (next) next();

@@ -100,7 +100,7 @@ export function currentIndex(progress: WorkflowProgress): number {
 const MOST_CHARACTERS = 16 * 1024;
 
 /**
- * Applies what an agent reported about the current action. Whoever calls this has checked that it is the current one and
+ * Applies what an agent reported about the current action. The caller has checked that it is the current one and
  * that the workflow is neither over nor paused.
  */
 export function applyReport(progress: WorkflowProgress, report: ActionReport, now: Date): WorkflowProgress {

@@ -8,7 +8,7 @@ export interface TestMachine {
   packages: readonly string[];
   /** Runs beside the tests and takes what it can get. */
   beside?: readonly string[];
-  /** So many checkouts are tested at the same time. */
+  /** How many checkouts are tested at the same time. */
   checkouts: number;
 }
 

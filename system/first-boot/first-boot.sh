@@ -1,5 +1,5 @@
 #!/bin/sh
-# The first boot of an installed system: says once, to whoever waits for it, that the system is up.
+# The first boot of an installed system: reports once that the system is up.
 # The settings are empty here; first-boot-script.ts puts quoted values in their place, and report.sh before it.
 url=''               # where to report; the address is a credential
 retry_seconds=''     # pause before the next try; without it a failure ends the script, and systemd starts it again

@@ -18,7 +18,7 @@ export interface ExploreOptions {
   /** The disk before the first operation. */
   before: Buffer;
   sectorSize: number;
-  /** So many distinct disks. */
+  /** How many distinct disks. */
   count: number;
   seed: number;
   /** Whether a disk may be left like this; without it, whether there is one of the two systems or none (judge.ts). */
@@ -28,7 +28,7 @@ export interface ExploreOptions {
 /** A content that a sector has, had, or may get; 0 is zeros. */
 type Content = number;
 
-/** After so many disks that were seen before, nothing new is expected between these two syncs. */
+/** After this many disks that were seen before, nothing new is expected between these two syncs. */
 const ENOUGH_REPEATS = 100;
 
 /** What a power cut at this moment can do: each sector keeps what was synced, or has any of these. */

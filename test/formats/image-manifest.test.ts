@@ -54,7 +54,7 @@ describe('an image manifest', () => {
     ['a size of nothing', encodeManifest({ ...FACTS, size: 0 }, [])],
     ['facts that say nothing', TEXT.replace(/\{.*\}/, 'null')],
     ['a partition table at no place', TEXT.replace('}', ',"gpt":{"sectorSize":512,"alternateLba":"x"}}')],
-    ['a partition table that is none', TEXT.replace('}', ',"gpt":null}')],
+    ['a partition table that is null', TEXT.replace('}', ',"gpt":null}')],
     ['version 0', encodeManifest({ ...FACTS, version: 0 }, CHUNKS)],
     ['a version that is half', encodeManifest({ ...FACTS, version: 1.5 }, CHUNKS)],
     ['an end that is no date', encodeManifest({ ...FACTS, expires: 'soon' }, CHUNKS)],

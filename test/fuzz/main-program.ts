@@ -13,7 +13,7 @@ const DEADLOCK_MS = 300_000;
 const COPIED = 2 ** 20;
 const FOLDER = join(import.meta.dirname, '../../build/fuzz');
 
-/** So many inputs each target gets before any gets more, if the time is enough. */
+/** Inputs that each target gets before any gets more, if the time is enough. */
 const LEAST_INPUTS = 100_000;
 const SLICE_MS = 2000;
 

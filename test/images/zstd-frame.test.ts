@@ -6,7 +6,7 @@ import { createCompressFrame } from '../../images/zstd-frame.ts';
 const MIB = 2 ** 20;
 afterEach(() => vi.unstubAllEnvs());
 
-/** Bytes that no match is found in, of so many different values: what can be won is won by their literals alone. */
+/** Bytes that no match is found in, of a given number of values: what can be won is won by their literals alone. */
 function literals(length: number, values: number): Buffer {
   const bytes = Buffer.alloc(length);
   for (let at = 0; at < length; at += 32) {

@@ -11,7 +11,7 @@ const options: EventStreamOptions = {
   refusal: (status) => new KindlingError('KND_API_UNAUTHENTICATED', `answered ${status}`),
 };
 
-/** Reads so many events, then stops. */
+/** Reads this many events, then stops. */
 async function read(url: string, count: number, more: Partial<EventStreamOptions> = {}): Promise<string[]> {
   const stop = new AbortController();
   const data: string[] = [];

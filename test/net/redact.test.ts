@@ -10,7 +10,7 @@ describe('an address in a message', () => {
   });
 
   it.each(['user:secret@images', 'ftp://user:secret@images/', 'http://:::secret', '', 'secret'])(
-    'that is none of the web is not repeated, and no error: %s',
+    'of another kind is not repeated, and no error: %s',
     (address) => expect(redact(address)).toBe('the address'),
   );
 });

@@ -55,7 +55,7 @@ test('HEAD of the stream of events is an answer, not a stream', async () => {
 });
 
 describe('one port', () => {
-  test('gives HTTP to whoever speaks it and gRPC to whoever offers h2 alone', async () => {
+  test('gives HTTP to clients that speak it and gRPC to those that offer h2 alone', async () => {
     expect((await running.api('GET', '/healthz', { token: null })).body.status).toBe('ok');
     expect((await callUnary(running.client(), Health.method.check, { service: '' })).status).toBe(
       Serving.SERVING,

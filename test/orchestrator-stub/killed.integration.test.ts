@@ -75,7 +75,7 @@ interface ReportingAgent {
   acknowledged: number;
 }
 
-/** Every agent reports one action after the other; after so many acknowledgments and a moment the server is killed. */
+/** Every agent reports one action after the other; after a number of acknowledgments and a moment the server is killed. */
 async function reportUntilKilled(
   agents: ReportingAgent[],
   acknowledgments: number,

@@ -265,7 +265,7 @@ describe('the interactive call (docs/background/emf.md#interactive-onboarding)',
     });
   });
 
-  test('row: CreateNodes with a serial that is none → N/A; with any other fault → UNKNOWN with the validator’s path', async () => {
+  test('row: CreateNodes with an invalid serial → N/A; with any other fault → UNKNOWN with the validator’s path', async () => {
     const headers = { authorization: `Bearer ${await personToken(secure)}` };
     await createNodes(secure, headers, { serialnum: 'Default string' });
     expect(await nodeOf(secure)).toMatchObject({ serial: 'N/A' });

@@ -11,7 +11,7 @@ afterEach(() => site[Symbol.asyncDispose]());
 
 const signedIn = async () => String((await site.signIn()).body.access_token);
 
-it('a node’s token makes no other node; a deauthorization stays, whoever calls', async () => {
+it('a node’s token makes no other node; a deauthorization stays for every caller', async () => {
   const { token } = await site.install(HONEST);
   const victim = await site.register({ uuid: OTHER.uuid, serial: OTHER.serialnum, autoOnboard: true });
   await site.running.api('POST', `/api/v1/nodes/${victim.id}/deauthorise`);

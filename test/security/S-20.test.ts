@@ -52,7 +52,7 @@ it('50 invented machines with the largest inventories leave some kilobytes, not 
   store = new SqliteStore(join(folder, 'again.sqlite'), { onDefect: () => {} });
 });
 
-it('one network invents so many and no more, while others show themselves', async () => {
+it('one network invents a limited number, while others show themselves', async () => {
   const invent = async () => {
     for (let number = 0; number < 5000; number += 1)
       await nodes.discover({ identity: identity(number) }, `10.0.0.${number % 254}`);

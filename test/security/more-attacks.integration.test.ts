@@ -52,7 +52,7 @@ describe('tokens', () => {
     expect((await site.running.api('GET', '/api/v1/nodes', { token: token() })).status).toBeGreaterThan(400);
   });
 
-  it('a node’s token whose payload was changed to another node’s is none', async () => {
+  it('a node’s token whose payload was changed to another node’s is refused', async () => {
     const [head, payload = '', signature] = honest.token.split('.');
     const claims = Buffer.from(payload, 'base64url').toString().replaceAll(HONEST.uuid, OTHER.uuid);
     const forged = [head, Buffer.from(claims).toString('base64url'), signature].join('.');

@@ -4,7 +4,7 @@ import { onTestFailed } from 'vitest';
 import { seededRandom } from '../actions/image-writer/test-image.ts';
 import { SCALE } from './scale.ts';
 
-/** So many rounds in a usual run, more in a long one. */
+/** Rounds in a usual run; a long one has more. */
 export const rounds = (usual: number): number => Math.ceil(usual * SCALE);
 
 /**

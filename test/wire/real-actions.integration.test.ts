@@ -48,7 +48,7 @@ it.each([
   ['alpine', ['/sbin/reboot', '-f'], 'reboot'],
   ['quay.io/someone/reboot:v1', [], 'reboot'],
 ])(
-  'a reboot behind waitdaemon (%s %j) that was interrupted is done again, not failed: whoever came back up may restart once more',
+  'a reboot behind waitdaemon (%s %j) that was interrupted is done again, not failed: a machine that came back up may restart once more',
   async (image, command, kind) => {
     const tink = new TinkLegacyServer(MAC, [
       {

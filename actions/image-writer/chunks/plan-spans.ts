@@ -1,7 +1,7 @@
 import { type ChunkTable, STATE } from './chunk-table.ts';
 import { score } from './neighbors/rank.ts';
 
-/** So many chunks are fetched in one request: large enough that a round trip does not show. */
+/** Chunks fetched in one request: large enough that a round trip does not show. */
 const SPAN_CHUNKS = 16;
 /** Of what is left, each worker takes half of its share at most: toward the end the spans get short, and all end together. */
 const SHARES = 2;

@@ -2,7 +2,7 @@ import { KindlingError } from '../../../protocol/error.ts';
 import { sha256 as hash } from '../../../system/crypto.ts';
 import { native } from '../target/native.ts';
 
-/** Unpacks one frame into a block; answers false when the frame is not exactly so many bytes of zstd. */
+/** Unpacks one frame into a block; answers false when the frame does not unpack to exactly this length. */
 export type Unpack = (frame: Buffer, into: Buffer, rawLength: number) => boolean;
 
 /** One decompression context per thread, kept: making one costs more than a small chunk. */

@@ -41,7 +41,7 @@ export class Qcow2Extents {
   readonly #guests: Uint32Array;
   readonly #lengths: Uint32Array;
 
-  /** Room for so many; more than `MAX_EXTENTS` is refused when they come. */
+  /** Room for this many; more than `MAX_EXTENTS` is refused when they come. */
   static forAtMost(extents: number, facts: ExtentFacts): Qcow2Extents {
     return new Qcow2Extents(new SharedArrayBuffer(Math.min(extents, MAX_EXTENTS) * 16), 0, facts);
   }

@@ -13,7 +13,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 export interface GetOptions {
   transport: Transport;
   headers?: Readonly<Record<string, string>>;
-  /** Whoever no longer waits for the answer aborts it: a connection that is made only then would go on all the same. */
+  /** Aborted when nobody waits for the answer any more: a connection that is made only then would go on otherwise. */
   signal?: AbortSignal;
   /** A connection to try first; the one that was used is handed back for the next request. */
   connection?: HttpConnection | undefined;

@@ -15,7 +15,7 @@ export class StreamThread {
     this.#worker.on('message', (message: StreamWorkerMessage) => this.#hear(message));
     this.#worker.on('error', (error) => this.#fail(error));
     this.#worker.on('exit', () => this.#fail(new Error('the thread that writes ended early')));
-    // whoever waits for one of them hears of it, also when nobody waits for the other
+    // the one that is waited for must reject, even if nobody waits for the other
     this.#head.promise.catch(() => {});
     this.#done.promise.catch(() => {});
   }

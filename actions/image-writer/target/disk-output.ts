@@ -8,11 +8,11 @@ import { HEAD_BYTES, type Withheld } from './withheld.ts';
 export interface DiskOutputOptions {
   target: Target;
   blockBytes: number;
-  /** So many blocks take turns: while one is filled, others are on their way to the disk. */
+  /** How many blocks take turns: while one is filled, others are on their way to the disk. */
   blockCount: number;
   /** The disk reads as zeros already: zeros are not written. */
   targetIsZero: boolean;
-  /** Zeros side by side go out in one command of about so many bytes; 0: each at once, because its caller notes what is written. */
+  /** Adjacent zeros go out in one command of about this size; 0: each at once, because its caller notes what is written. */
   zeroRunBytes: number;
   onWritten: (bytes: number) => void;
 }

@@ -2,7 +2,7 @@ import type { Target } from './target.ts';
 
 /** The start of the disk that is withheld until everything is verified: boot sector and partition table. */
 export const HEAD_BYTES = 1024 * 1024;
-/** So much of an image is looked at before the first write: a first partition at 1 MiB, and what is at its start, is in it. */
+/** How much of an image is looked at before the first write: a first partition at 1 MiB, and what is at its start, is in it. */
 export const GATE_BYTES = 2 * HEAD_BYTES;
 
 /** Shared by all threads that write. */

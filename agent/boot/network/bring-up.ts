@@ -220,7 +220,7 @@ function createKeeper(plan: NetworkPlan, context: NetworkContext) {
     const ticker = setInterval(async () => {
       if (isBusy) return;
       isBusy = true;
-      await tick().catch(() => {}); // shown by whoever needs the network; the next tick tries again
+      await tick().catch(() => {}); // the code that needs the network shows it; the next tick tries again
       isBusy = false;
     }, 2000);
     ticker.unref();

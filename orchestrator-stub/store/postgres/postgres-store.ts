@@ -167,7 +167,7 @@ export class PostgresStore implements Store {
       this.#committing = committed;
       await this.#commit(transaction);
       this.health.worked();
-      // Before the next turn: whoever has it finds in memory what the database has.
+      // Before the next turn, which finds in memory what the database has.
       this.#follow(transaction.followers);
       return result;
     } catch (thrown) {

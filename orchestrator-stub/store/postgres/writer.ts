@@ -15,7 +15,7 @@ const LOCK_TIMEOUT = '55P03';
 
 /**
  * The one connection that writes, made anew when it was lost. It holds the database for this process: memory follows what this process
- * commits, so a second one that writes would make it wrong. Whoever had the database in between keeps it.
+ * commits, so a second one that writes would make it wrong. An orchestrator that took the database in between keeps it.
  */
 export class WriterConnection {
   readonly #address: DatabaseAddress;
@@ -53,7 +53,7 @@ export class WriterConnection {
     this.#connections += 1;
   }
 
-  /** One statement after the other, whoever asks: PostgreSQL answers one at a time. */
+  /** One statement after the other, for all callers: PostgreSQL answers one at a time. */
   async query(sql: string, values?: unknown[]): Promise<pg.QueryResult> {
     const turn = this.#turns.take();
     if (turn) await turn;

@@ -4,7 +4,7 @@ import { Int, Struct, type Value } from './values.ts';
 
 const UNITS: Record<string, number> = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9, m: 6e10, h: 3.6e12 };
 
-/** time.ParseDuration in nanoseconds; undefined for what is none. */
+/** time.ParseDuration in nanoseconds; undefined for anything else. */
 export function parseDuration(text: string): bigint | undefined {
   const [, sign = '', body = ''] = /^([-+]?)(.*)$/s.exec(text) ?? [];
   if (body === '0') return 0n;

@@ -38,7 +38,7 @@ function decodeBase32(given: string): string {
   return (bits.match(/.{8}/g) ?? []).map((byte) => String.fromCharCode(Number.parseInt(byte, 2))).join('');
 }
 
-/** Where a decoder of groups stops: a digit that is none, padding at the wrong place, or an end too early. */
+/** Where a decoder of groups stops: an invalid digit, padding at the wrong place, or an end too early. */
 function wrongDigit(all: string, digit: RegExp, group: number, ends: readonly number[]): number | undefined {
   const body = /^[^=]*/.exec(all)?.[0] ?? '';
   for (const [at, each] of [...body].entries()) if (!digit.test(each)) return at;
@@ -151,7 +151,7 @@ const [compact, pretty, raw] = [json({}), json({ isPretty: true }), json({ escap
 export const ENCODING_FUNCTIONS: Record<string, TemplateFunction> = {
   ...REGEX_FUNCTIONS,
   mustRegexMatch: takesTexts((pattern, all) => regex(pattern).matches(all, 1).length > 0),
-  // A pattern that is none matches nothing: sprig drops the error here, and only here.
+  // An invalid pattern matches nothing: sprig drops the error here, and only here.
   regexMatch: takesTexts((pattern, all) => isRegex(pattern) && regex(pattern).matches(all, 1).length > 0),
   regexQuoteMeta: takesTexts((all) => all.replaceAll(/[\\.+*?()|[\]{}^$]/g, '\\$&')),
   b64enc: takesTexts((all) => Buffer.from(all, 'latin1').toString('base64')),

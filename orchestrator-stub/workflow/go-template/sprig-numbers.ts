@@ -26,7 +26,7 @@ function withoutZeroDecimal(digits: string): string {
   return digits.replace(/\.0+$/, '');
 }
 
-/** strconv.ParseInt with base 0; undefined for what is none or does not fit. */
+/** strconv.ParseInt with base 0; undefined for anything else, or if it does not fit. */
 function parseInteger(digits: string): bigint | undefined {
   const [, sign = '', body = ''] = /^([-+]?)(.*)$/s.exec(digits) ?? [];
   const isPlain = /^(0[xX](_?[0-9a-fA-F])+|0[bB](_?[01])+|0[oO]?(_?[0-7])+|0|[1-9](_?[0-9])*)$/.test(body);

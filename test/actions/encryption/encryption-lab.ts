@@ -28,7 +28,7 @@ export class EncryptionLab implements AsyncDisposable {
     this.#variables = variables;
   }
 
-  /** `download` is a file that the server gives to whoever asks; `variables` are those of every encryption. */
+  /** `download` is a file that the server gives to every caller; `variables` are those of every encryption. */
   static async start(options: {
     name: string;
     firmware?: Firmware;

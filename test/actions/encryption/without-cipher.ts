@@ -4,7 +4,7 @@ import { BlockDevice } from '../../../actions/disks/block-device.ts';
 import { LUKS_HEADER_BYTES } from '../../../actions/encryption/luks.ts';
 import { type Run, run } from '../../../system/run.ts';
 
-/** So much of a header is written by the `cryptsetup` that encrypts nothing. */
+/** How much of a header is written by the `cryptsetup` that encrypts nothing. */
 export const HEADER_WRITTEN = 2 ** 20;
 
 /**

@@ -86,7 +86,7 @@ function controlsOf(image: Buffer): Case[] {
   ];
 }
 
-/** The disk as a file; whoever starts from it says its number. */
+/** The disk as a file; a system that starts from it says its number. */
 function fileOf({ disk }: Case, number: number): string {
   const file = join(folder, `disk-${number}`);
   const numbered = Buffer.from(disk);

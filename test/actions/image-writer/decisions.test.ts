@@ -97,7 +97,7 @@ describe('the journal', () => {
 
 describe('owners of chunks among neighbors', () => {
   const urls = Array.from({ length: 8 }, (_, i) => `http://10.0.0.${i + 1}:8080`);
-  test('are the same whoever asks, and share the work evenly', () => {
+  test('are the same for every caller, and share the work evenly', () => {
     const counts = new Map<string, number>();
     for (let index = 0; index < 4000; index += 1) {
       const [owner = ''] = rankOwners(index, urls);

@@ -204,7 +204,7 @@ test('a neighbor that sends us elsewhere is not followed', async () => {
   expect(visits).toBe(0);
 });
 
-test('every node begins with the chunks that stay its own whoever comes', () => {
+test('every node begins with the chunks it keeps when more nodes join', () => {
   const nodes = Array.from({ length: 8 }, (_, at) => `http://10.0.0.${at + 1}:7070`);
   const table = tableOf();
   const firstOf = (url: string) => {

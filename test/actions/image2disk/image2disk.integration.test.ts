@@ -111,7 +111,7 @@ describe('a signature that was asked for', () => {
     expect(head.every((byte) => byte === 0) || found.equals(OLD)).toBe(true);
   });
 
-  test('keys that are none are refused before anything is touched', async () => {
+  test('invalid keys are refused before anything is touched', async () => {
     const { code, found } = await write('/chunked.zst', { KINDLING_IMAGE_KEYS: 'bm8ga2V5' }, OLD);
     expect(code).toBe('KND_ACTION_VARIABLES');
     expect(found.equals(OLD)).toBe(true);

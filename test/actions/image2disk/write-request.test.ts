@@ -15,7 +15,7 @@ test('a node knows its own entry by its addresses, and listens there', () => {
   expect(neighborsFor(URLS, 0, ['fd00::9'])?.listen.host).toBe('fd00::9');
 });
 
-test('a node that nobody lists takes no part, and an empty list is none', () => {
+test('a node that nobody lists takes no part, and an empty list counts as no list', () => {
   expect(neighborsFor(URLS, 30, ['10.0.0.99'])).toBeUndefined();
   expect(neighborsFor([], 30, ['10.0.0.8'])).toBeUndefined();
 });

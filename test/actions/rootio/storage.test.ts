@@ -60,7 +60,7 @@ describe('its partitions', () => {
   });
 });
 
-it('file systems are made by their own tools; an unknown one is none', () => {
+it('file systems are made by their own tools; an unknown one is not made', () => {
   expect(formatCommand('ext4', ['-L', 'ROOT'], '/dev/x')).toEqual([
     'mke2fs',
     ['-t', 'ext4', '-F', '-L', 'ROOT', '/dev/x'],

@@ -22,7 +22,7 @@ function isUntouched(path: string): boolean {
   return start.every((byte) => byte === 0);
 }
 
-/** This host has no LVM and shows no partitions: what would be done with them is none of this test's business. */
+/** This host has no LVM and shows no partitions: what would be done with them is not part of this test. */
 const stopAfterTable: Run = async (program) => {
   if (program === 'lvm') return { stdout: '', stderr: '', exitCode: 0, durationMs: 1 };
   throw new Error(`${program} comes after the table`);

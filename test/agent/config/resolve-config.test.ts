@@ -135,7 +135,7 @@ describe('the agent’s config', () => {
     expect(bare).toMatch(/httpsProxy +\*{8}@proxy\.example:3128 /);
   });
 
-  it('refuses a proxy that is none, without repeating what may be a password', () => {
+  it('refuses an invalid proxy address, without repeating what may be a password', () => {
     const flagged = () => resolve(['--https-proxy=ftp://user:hunter2@proxy'], '', '');
     expect(flagged).toThrowError(expect.objectContaining({ code: 'KND_CONFIG_INVALID' }));
     expect(flagged).not.toThrowError(/hunter2/);

@@ -13,7 +13,7 @@ export interface FolderAfterCrash {
 export interface ExploreFilesOptions {
   /** The files before the first operation; none unless told otherwise. */
   before?: ReadonlyMap<string, Buffer>;
-  /** So many crashes. */
+  /** How many crashes. */
   count: number;
   seed: number;
 }

@@ -29,7 +29,7 @@ describe('a DOS partition table', () => {
   });
 
   it.each([
-    [[part(5, 1, 1)], 'none of the four'],
+    [[part(5, 1, 1)], 'not one of the four'],
     [[part(1, 1, 10), part(2, 10, 10)], 'overlaps partition 1'],
     [[part(1, 60, 10)], 'outside the disk'],
     [[{ ...part(1, 1, 1), sizeBytes: 1000 }], 'whole sectors'],

@@ -58,7 +58,7 @@ const definition = defineWorkflow({
   now: START,
 });
 
-/** The workflow after these reports, each so many seconds after the start. */
+/** The workflow after these reports, each at its second after the start. */
 function workflow(...reports: (ActionReport & { at: number })[]): StoredWorkflow {
   return {
     definition,

@@ -14,7 +14,7 @@ test('a refusal is told once, kept while it goes on, and forgotten after two min
   expect(refusals.list()).toEqual([]);
 });
 
-test('whoever makes addresses up fills no memory', () => {
+test('made-up addresses fill no memory', () => {
   const refusals = new CertificateRefusals(() => new Date(0));
   for (let last = 0; last < 1000; last++) refusals.note(`2001:db8::${last}`, 'X');
   expect(refusals.list()).toHaveLength(200);

@@ -50,7 +50,7 @@ test.each([
   ['shellstyle, the end comes twice', '{"product":{"name":[{"shellstyle":"PowerEdge R650*0"}]}}', false],
   ['wildcard', '{"networkInterfaces":{"mac":[{"wildcard":"52:54:*"}]}}', true],
   ['wildcard, an escaped star', '{"product":{"serialNumber":[{"wildcard":"ABC\\\\*1"}]}}', true],
-  ['wildcard, an escaped star is none', '{"product":{"vendor":[{"wildcard":"Dell\\\\*"}]}}', false],
+  ['wildcard, an escaped star is a star', '{"product":{"vendor":[{"wildcard":"Dell\\\\*"}]}}', false],
   ['wildcard without a star', '{"product":{"vendor":[{"wildcard":"Dell Inc."}]}}', true],
   ['anything-but', '{"product":{"vendor":[{"anything-but":["HPE","Acme"]}]}}', true],
   ['anything-but, not', '{"product":{"vendor":[{"anything-but":["HPE","Dell Inc."]}]}}', false],

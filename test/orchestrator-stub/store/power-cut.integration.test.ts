@@ -10,7 +10,7 @@ import { testSeal } from '../seal/test-seal.ts';
 
 const SEED = 20_261_118;
 const CRASHES = rounds(1200);
-/** Of an order that is wrong, so many show it. */
+/** How many states of a wrong order show it. */
 const SLICE = 400;
 const CHANGES = 120;
 const PROGRAM = new URL('../../crash-explorer/files/store-program.ts', import.meta.url).pathname;

@@ -57,7 +57,7 @@ test.each([
   ['a task without worker', GOOD.replace('worker: "52:54:00:12:34:56"', 'worker: ""'), 5, 'has no worker'],
   ['two actions of one name', GOOD.replace('name: reboot', 'name: stream'), 5, 'are called "stream"'],
   [
-    'an image that is none',
+    'an invalid image',
     GOOD.replace('quay.io/tinkerbell/actions/image2disk:latest', 'Quay io'),
     11,
     'invalid image',
@@ -74,7 +74,7 @@ test.each([
   ['no tasks', 'version: "0.1"\ntasks: []\n', 1, 'at least one task'],
   ['no mapping at all', '- a\n- b\n', 1, 'is a mapping'],
   ['the same key twice', 'name: a\nname: b\ntasks: []\n', 2, 'unique'],
-  ['YAML that is none', 'tasks: [\n', 2, ''],
+  ['invalid YAML', 'tasks: [\n', 2, ''],
 ])('%s is refused with its line', (_what, text, line, message) => {
   const found = faults(text);
   expect(found).toContainEqual({ line, message: expect.stringContaining(message) });

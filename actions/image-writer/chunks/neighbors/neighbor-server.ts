@@ -85,7 +85,7 @@ export class NeighborServer {
     const tooSlow = setTimeout(() => response.destroy(), SEND_MS);
     try {
       const raw = this.#read(index);
-      // whoever got something else would have to take us for a liar
+      // a neighbor that got anything else would stop trusting us
       if (!hasHash(raw, this.#table.rawHash(index))) {
         this.#unfit.add(index);
         return void response.writeHead(404).end();

@@ -24,7 +24,7 @@ export interface NeighborSettings {
 /** Takes a chunk: its raw bytes and what they cost on the wire, or undefined for «ask the origin». */
 type Take = (index: number, raw: Buffer | undefined, wireBytes: number) => Promise<void>;
 
-/** Chunks from nodes that have them already. Everything is verified by its raw hash; whoever lies is dropped. */
+/** Chunks from nodes that have them already. Each chunk is verified by its raw hash; a neighbor that sends anything else is dropped. */
 export class NeighborSource {
   readonly #settings: NeighborSettings;
   readonly #transport: Transport;
@@ -59,7 +59,7 @@ export class NeighborSource {
     this.#postponed.push(index);
   }
 
-  /** Gets everything that was postponed, from whoever has it first. */
+  /** Gets everything that was postponed, from the first node that has it. */
   async drain(take: Take): Promise<void> {
     while (this.#postponed.length > 0) {
       const round = this.#postponed;

@@ -8,7 +8,7 @@ export function rankOwners(index: number, urls: readonly string[]): string[] {
 
 /**
  * How much a chunk is this node's: FNV-1a over address and number, then mixed so that near numbers give far scores. A node that
- * takes its chunks from the highest score down begins with those that stay its own whoever comes later.
+ * takes its chunks from the highest score down begins with the ones it keeps when more nodes join.
  */
 export function score(url: string, index: number): number {
   let hash = 0x811c9dc5;

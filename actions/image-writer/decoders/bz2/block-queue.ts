@@ -20,7 +20,7 @@ export interface TakenBlock extends DecodedBlock {
 
 /**
  * Has blocks decoded ahead, on the guess that each lies between two marks. What the guess was worth is seen when a block's turn comes: it begins
- * where the one before it ended, or it is none; and one that goes on behind its mark is decoded again with all it may need.
+ * where the one before it ended, or it is not a block; and one that goes on behind its mark is decoded again with all it may need.
  */
 export class BlockQueue {
   readonly #file: Window;

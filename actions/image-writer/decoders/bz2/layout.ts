@@ -3,7 +3,7 @@
 
 /** A block holds 100,000 bytes per level of its member. */
 export const MAX_BLOCK: u32 = 900_000;
-/** A block of so many symbols with the longest codes and the largest tables; whoever needs more is damaged. */
+/** Worst-case compressed size of a block: the longest codes and the largest tables. A longer one is corrupt. */
 export const MAX_INPUT: u32 = 2_400_000;
 
 /** Each thread works on one block while another one waits, or is taken over by the coordinator. */
@@ -53,7 +53,7 @@ export const SELECTORS: u32 = 0x20000;
 
 /**
  * The input back to front, so that one load gives eight bytes in the order of the bits; it ends here. What runs out of input
- * reads on below, a list of selectors up to 25,000 bytes far: there is so much room.
+ * reads on below, a list of selectors up to 25,000 bytes far: this is the room for it.
  */
 export const REVERSED_TOP: u32 = 0x280000;
 /** Successors: four bytes per row of the transform. */

@@ -2,7 +2,7 @@ import type { RingReader } from '../../stream/ring.ts';
 import { INPUT_PIECE } from '../decoder.ts';
 import { cutOff } from './errors.ts';
 
-/** Said by whoever reads ahead when there is nothing to read yet. */
+/** Thrown by code that reads ahead when there is nothing to read yet. */
 export const NEEDS_INPUT = 'input';
 
 /** Reads the file from front to back. It never waits for bytes itself, but yields: the coordinator may have something better to do. */
@@ -42,7 +42,7 @@ export class FileReader {
     return value;
   }
 
-  /** Reads on to a byte that is none, or to the end. */
+  /** Reads on to a byte other than zero, or to the end. */
   *skipZeros(): Generator<typeof NEEDS_INPUT, void> {
     for (;;) {
       if (!this.#input.hasNext()) yield NEEDS_INPUT;

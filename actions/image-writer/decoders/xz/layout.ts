@@ -21,7 +21,7 @@ export const OUTPUT_AT: u32 = 12;
 export const OUTPUT_LENGTH: u32 = 16;
 /** If the output does not follow the last one: how much of that is moved to the bytes before it, because matches may refer to it. */
 export const KEEP: u32 = 20;
-/** So many records must have been taken over before there is room for the output. */
+/** How many records must have been taken over before there is room for the output. */
 export const AFTER: u32 = 24;
 export const STATUS: u32 = 28;
 

@@ -1,6 +1,6 @@
 import { damaged } from './errors.ts';
 
-/** A chunk becomes so much at most; compressed it is 64 KiB. */
+/** Maximum uncompressed size of a chunk (compressed: 64 KiB). */
 export const MAX_CHUNK_OUTPUT = 2 * 1024 * 1024;
 
 /** What stands before the data of a chunk; xz-file-format 5.3.1 leaves it to the reference, whose names these are. */

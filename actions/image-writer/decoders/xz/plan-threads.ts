@@ -39,7 +39,7 @@ export function planThreads(
   const affordable = Math.floor(BUDGET / (inputBytes + wholeBlock));
   const count = Math.min(cores, MAX_THREADS, affordable);
   if (count > 1) {
-    // bytes come out in order: whoever is done early begins another block, if there is room (a spare thread instead gains nothing)
+    // bytes come out in order: a thread that is done early begins another block, if there is room (a spare thread instead gains nothing)
     const windowBytes = Math.min(2 * wholeBlock, Math.floor(BUDGET / count - inputBytes));
     return { count, inputBytes, windowBytes };
   }
@@ -47,7 +47,7 @@ export function planThreads(
   return { count: 1, inputBytes: LEAST_INPUT, windowBytes: dictionary + room };
 }
 
-/** Without so much a block cannot be decoded: what matches refer to, and a chunk. */
+/** The least memory for a block: what matches refer to, and a chunk. */
 export function leastWindow(block: BlockHeader): number {
   return neededDictionary(block) + MAX_CHUNK_OUTPUT + SLACK;
 }

@@ -8,7 +8,7 @@ interface Region {
 
 export interface Place {
   at: number;
-  /** So many records must have let go of their regions before this one may be used. */
+  /** How many records must have let go of their regions before this one may be used. */
   after: number;
 }
 
@@ -26,7 +26,7 @@ export class Regions {
     this.#next = start;
   }
 
-  /** For the record of this number; if it has to begin at the front again, then with so many bytes before it. */
+  /** For the record of this number; if it has to begin at the front again, then behind this many bytes. */
   place(record: number, length: number, keep = 0): Place {
     // what is in the cache already is used again, and less memory is ever touched
     if (this.#used.length === 0 && keep === 0) this.#next = this.#start;

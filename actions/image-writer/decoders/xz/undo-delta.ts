@@ -1,6 +1,6 @@
 import type { Undo } from './filters.ts';
 
-/** xz-file-format 5.3.3: each byte is the difference to the one so many bytes before it; before the first there are zeros. */
+/** xz-file-format 5.3.3: each byte is the difference to the one `distance` bytes before it; before the first there are zeros. */
 export function undoDelta(distance: number): Undo {
   const last = new Uint8Array(distance);
   let at = 0;

@@ -152,7 +152,7 @@ describe('marks in a bz2 file', () => {
     }
   }
 
-  test('that are none do no harm', async () => {
+  test('found by mistake do no harm', async () => {
     const bytes = Buffer.concat([text(450_000, 6), noise(150_000), Buffer.alloc(600_000), text(99_999, 7)]);
     const file = Buffer.concat([bzip2(bytes, 1), bzip2(bytes, 9)]);
     const random = seededRandom(8);

@@ -293,7 +293,7 @@ describe('threads for a file', () => {
     }
   });
 
-  test('are none for a dictionary that the machine has no memory for', () => {
+  test('are not started for a dictionary that the machine has no memory for', () => {
     expect(() => planThreads({ ...block, dictionary: 300 * MIB }, node)).toThrow(/larger xz dictionary/);
     expect(() => planThreads({ ...block, dictionary: 2 ** 32 - 1 }, { ...node, memory: 2 ** 40 })).toThrow(
       /larger xz dictionary/,

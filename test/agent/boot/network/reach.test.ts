@@ -28,7 +28,7 @@ test('a refusal proves the way: the service may still be starting', async () => 
   expect(await reaches(through('127.0.0.1'), [{ host: '127.0.0.1', port }], 2000)).toBeDefined();
 });
 
-test('one of several targets is enough; none is none', async () => {
+test('one of several targets is enough; without targets nothing is reached', async () => {
   const { port, close } = await listening();
   const nowhere = { host: 'no-such-host.invalid', port: 1 };
   expect(await reaches(through('127.0.0.1'), [nowhere, { host: '127.0.0.1', port }], 2000)).toBeDefined();

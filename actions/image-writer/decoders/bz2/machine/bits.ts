@@ -61,7 +61,7 @@ export function bitsTaken(): u32 {
   return <u32>((REVERSED_TOP - 8 - next) * 8 - <u32>count);
 }
 
-/** An error behind the end of the input is none: there were no bytes to judge. */
+/** An error behind the end of the input does not count: there were no bytes to judge. */
 export function judge(status: i32): i32 {
   const end = <u32>((REVERSED_TOP - last) * 8);
   return bitsTaken() > end ? NEEDS_MORE : status;

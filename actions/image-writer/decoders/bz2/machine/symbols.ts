@@ -49,7 +49,7 @@ export function unpackSymbols(selectors: u32): i32 {
   for (let group: u32 = 0; group < selectors; group += 1) {
     const codes = CODES + load<u8>(SELECTORS + group) * CODES_BYTES;
     if (isFarBehind(from)) return -(<i32>NEEDS_MORE);
-    // so many bytes behind the end are ours, too: a group is checked once
+    // these bytes behind the end are ours, too: a group is checked once
     if (to > BYTES + MAX_BLOCK) break;
     for (let i: u32 = 0; i < GROUP; i += 1) {
       // 56 bits are enough for two symbols, and every second time is easy to predict

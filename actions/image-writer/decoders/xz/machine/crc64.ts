@@ -3,7 +3,7 @@ import { CRC_TABLES, CRC_ZEROS } from '../layout';
 /** ECMA-182, as xz counts it: the lowest bit first (xz-file-format 6). */
 const POLYNOMIAL: u64 = (0xc96c_5795 << 32) | 0xd787_0f42;
 const TABLE_BYTES: u32 = 2048;
-/** So many zeros advance the register by one look into tables; half of an image is zeros. */
+/** Zeros that advance the register by one look into the tables; half of an image is zeros. */
 const RUN: u32 = 512;
 
 let register: u64 = ~0;

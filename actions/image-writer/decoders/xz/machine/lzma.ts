@@ -79,7 +79,7 @@ export function decodeLzma(from: u32, fromEnd: u32, to: u32, toEnd: u32, oldest:
   let previous: u32 = position === 0 ? 0 : load<u8>(to - 1);
 
   while (to < toEnd) {
-    // a symbol takes less than 64 bytes, and there is so much memory behind every input
+    // a symbol takes less than 64 bytes, and every input has 64 bytes behind its end
     if (from > fromEnd) return DAMAGED;
     const posState = (to - start) & positionMask;
     if (range < TOP) {
@@ -396,7 +396,7 @@ export function decodeLzma(from: u32, fromEnd: u32, to: u32, toEnd: u32, oldest:
   lastRep2 = rep2;
   lastRep3 = rep3;
   position = to - start;
-  // whoever encodes ends so that nothing is left
+  // an encoder leaves nothing over at its end
   return from === fromEnd && code === 0 ? OK : DAMAGED;
 }
 
