@@ -50,7 +50,7 @@ export class ImportWorker {
     look();
   }
 
-  /** Finishes the row at hand and leaves the rest to whoever comes next. */
+  /** Finishes the row at hand and leaves the rest to the next start. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearInterval(this.#timer);

@@ -29,7 +29,7 @@ export type Heading = (typeof HEADINGS)[number];
 /** The last column of EMF's files, and of our error files: what it says is about an earlier try. */
 const ERROR_COLUMN = /^error/;
 
-/** More machines than one site has; a list of so many takes a minute to import. */
+/** More machines than one site has; a list of this length takes a minute to import. */
 export const MAX_ROWS = 10_000;
 const MAX_NAME = 120;
 const MAX_METADATA_KEY = 200;
