@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { getCACertificates } from 'node:tls';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { parse } from 'yaml';
 import { openResponse } from '../net/http.ts';
 import { redact } from '../net/redact.ts';
@@ -19,6 +19,8 @@ interface AddOptions extends ConnectionOptions {
   template?: string;
   security?: string;
   erase?: string;
+  standalone?: boolean;
+  after?: string;
   force?: boolean;
   default?: boolean;
 }
@@ -40,6 +42,14 @@ export function defineProfile(command: Command): void {
       'NONE, UNSPECIFIED (Secure Boot on) or SECURE_BOOT_AND_FULL_DISK_ENCRYPTION',
     )
     .option('--erase <method>', 'how disks are erased first: auto, quick, discard, zeroes, nvme-format, …')
+    .option('--standalone', 'leave nothing of this site on the node: no credentials, no agents, no reports')
+    .addOption(
+      new Option('--after <what>', 'what the machine does when it is written').choices([
+        'reboot',
+        'poweroff',
+        'stay',
+      ]),
+    )
     .option('--force', 'also if the image or the template is not there')
     .option('--default', 'make it the site’s default')
     .action(add);
@@ -96,6 +106,8 @@ async function add(name: string, options: AddOptions): Promise<void> {
     ...(options.template ? { template: options.template } : {}),
     ...(options.security ? { security: options.security } : {}),
     ...(options.erase ? { eraseMethod: options.erase } : {}),
+    ...(options.standalone ? { standalone: true } : {}),
+    ...(options.after ? { after: options.after } : {}),
   });
   if (options.default) await connection.call('PATCH', '/api/v1/site', { defaultProfile: name });
   if (options.output === 'json') console.log(JSON.stringify(profile, null, 2));

@@ -35,7 +35,7 @@ import { HostTable } from './nodes/host-table.ts';
 import { Neighbors } from './nodes/neighbors.ts';
 import { Nodes } from './nodes/nodes.ts';
 import { Onboarding } from './nodes/onboarding.ts';
-import type { Profile } from './nodes/profile.ts';
+import { completeProfile, type Profile } from './nodes/profile.ts';
 import { ProofGate } from './nodes/proof-gate.ts';
 import { People } from './people/people.ts';
 import { VendorCertificates } from './proof/vendor-certificates.ts';
@@ -151,7 +151,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   const hosts = new HostTable(store, seal);
   const logs = await LogTable.open(store);
   const recoveryKeys = new RecoveryKeyTable(store, seal);
-  const profiles = new DocumentTable<Profile>(store, 'profiles', seal);
+  const profiles = new DocumentTable<Profile>(store, 'profiles', seal, completeProfile);
   const settings = await Settings.open(store, seal);
   const templates = new Templates(new DocumentTable<Template>(store, 'templates', seal));
 

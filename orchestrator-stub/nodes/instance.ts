@@ -36,6 +36,8 @@ export interface Instance {
   createdAt: string;
   /** When the installed system reported its first boot for this generation. */
   firstBootAt: string | null;
+  /** Its system is nobody's here and will never report. */
+  isStandalone?: boolean;
   /** What the installed system last said of itself. */
   firstBoot?: SystemReport;
   /** How its agents fare; absent where the system has none. */
@@ -110,10 +112,16 @@ export function nextGeneration(
 }
 
 /** The workflow of `generation` has succeeded. A late word about an older generation changes nothing. */
-export function markProvisioned(instance: Instance, generation: number, now: Date): Instance {
+export function markProvisioned(
+  instance: Instance,
+  generation: number,
+  now: Date,
+  { isStandalone = false } = {},
+): Instance {
   if (generation !== instance.generation) return instance;
   return {
     ...instance,
+    isStandalone,
     currentState: 'RUNNING',
     provisionedGeneration: generation,
     provisioningStatus: status('Provisioned', 'IDLE', now),
@@ -159,7 +167,7 @@ export function markBootOrder(instance: Instance, now: Date): Instance {
 
 /** True while the wanted generation is on the disk but its system has not been heard of. */
 export function awaitsFirstBoot(instance: Instance): boolean {
-  return instance.currentState === 'RUNNING' && instance.firstBootAt === null;
+  return instance.currentState === 'RUNNING' && instance.firstBootAt === null && !instance.isStandalone;
 }
 
 /** How the status begins of a system that did not report. */

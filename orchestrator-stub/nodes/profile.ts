@@ -56,10 +56,22 @@ export const ProfileSchema = z
       .strictObject({ user: z.string().regex(/^[a-z_][a-z0-9_-]{0,31}$/), sshKey: z.string().max(5000) })
       .nullable()
       .default(null),
+    standalone: z
+      .boolean()
+      .default(false)
+      .describe(
+        'The installed system belongs to nobody here: no name, no credentials, no CA, no agents, and it calls nothing',
+      ),
+    after: z
+      .enum(['reboot', 'poweroff', 'stay'])
+      .default('reboot')
+      .describe(
+        'What the machine does when it is written: starts its disk, switches off, or stays in the Micro-OS',
+      ),
     metadata: z
       .record(z.string(), z.string())
       .default({})
-      .describe('«standalone-node»: "true" leaves the orchestrator out'),
+      .describe('EMF’s «standalone-node»: "true" is the same as `standalone`'),
     customConfigs: z
       .array(z.strictObject({ name, content: z.string().max(200_000) }))
       .max(50)
@@ -128,10 +140,15 @@ export function hasAgents(profile: Profile): boolean {
 
 export type Profile = z.output<typeof ProfileSchema>;
 
+/** A profile as an older version saved it, with the defaults of the fields that came later. */
+export function completeProfile(saved: Profile): Profile {
+  return ProfileSchema.safeParse(saved).data ?? saved;
+}
+
 export function templateOf(profile: Profile): string {
   return profile.template ?? (profile.osType === 'IMMUTABLE' ? 'microvisor' : 'ubuntu');
 }
 
 export function isStandalone(profile: Profile): boolean {
-  return profile.osType === 'IMMUTABLE' && profile.metadata['standalone-node'] === 'true';
+  return profile.standalone || profile.metadata['standalone-node'] === 'true';
 }

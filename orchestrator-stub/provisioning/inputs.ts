@@ -106,6 +106,8 @@ export function templateData(inputs: WorkflowInputs): { [key: string]: TemplateD
     KindlingRequireConsent: settings.requireConsent === 'never' ? '' : settings.requireConsent,
     // How disks are erased; empty for «auto», so that workflows stay as EMF has them.
     KindlingEraseMethod: (profile.eraseMethod ?? 'auto') === 'auto' ? '' : profile.eraseMethod,
+    // What the machine does in the end; EMF's action reboots always.
+    KindlingAfter: profile.after,
     KindlingCaCert: Buffer.from(inputs.ca).toString('base64'),
     // Tinkerbell's own names, for templates that come from there.
     device_1: host.reportedMac ?? '',
@@ -153,6 +155,7 @@ function cloudInit({ host, profile, settings, client, ca, origin, instance }: Wo
         .filter(([, value]) => value)
         .map(([name, value]) => `${name}=${value}`),
       IS_STANDALONE: isStandalone(profile),
+      HAS_COMMANDS: !isStandalone(profile) || Object.values(proxies).some(Boolean),
       AGENT_VARIABLES: agentVariables(serverUrl, settings.agentVariables, profile.agents?.variables ?? {}),
       AGENT_VERSIONS: agentVersions(profile),
       AGENTS_SCRIPT: hasAgents(profile) ? startAgents(profile, firstBootUrl) : '',

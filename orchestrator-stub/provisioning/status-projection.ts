@@ -8,6 +8,13 @@ import type { Store } from '../store/store.ts';
 import type { StoredWorkflow } from '../workflow/workflow.ts';
 import { provisioningStatus } from './status-text.ts';
 
+/** What a machine does whose system will report. */
+const WHAT_FOLLOWS = {
+  reboot: 'Rebooting',
+  poweroff: 'Switched off',
+  stay: 'Waiting in the Micro-OS',
+} as const;
+
 export interface StatusProjectionOptions {
   store: Store;
   hosts: HostTable;
@@ -42,8 +49,10 @@ export class StatusProjection {
     const instance = await hosts.instance(hostId);
     if (!host || !instance || instance.generation !== generation) return;
     if (progress.state === 'SUCCESS') {
-      await hosts.saveInstance(markProvisioned(instance, generation, now()));
-      const text = (await this.#reboots(instance.profile)) ? 'Rebooting' : 'Provisioned';
+      const profile = await this.#options.profiles.get(instance.profile);
+      const isDone = profile !== undefined && isStandalone(profile);
+      await hosts.saveInstance(markProvisioned(instance, generation, now(), { isStandalone: isDone }));
+      const text = isDone ? 'Provisioned' : WHAT_FOLLOWS[profile?.after ?? 'reboot'];
       await nodes.change(
         hostId,
         (each) => ({ ...each, hostStatus: status(text, 'IN_PROGRESS', now()) }),
@@ -54,10 +63,5 @@ export class StatusProjection {
     if (instance.provisioningStatus.text === text) return;
     await hosts.saveInstance({ ...instance, provisioningStatus: status(text, indicator, now()) });
     await nodes.tell(host, 'changed');
-  }
-
-  async #reboots(profileName: string): Promise<boolean> {
-    const profile = await this.#options.profiles.get(profileName);
-    return !profile || !isStandalone(profile);
   }
 }

@@ -16,11 +16,14 @@ export class DocumentTable<T> {
   readonly #store: Store;
   readonly #table: TableName;
   readonly #seal: Seal;
+  readonly #complete: (saved: T) => T;
 
-  constructor(store: Store, table: TableName, seal: Seal) {
+  /** `complete` gives a document that an older version saved what has come since. */
+  constructor(store: Store, table: TableName, seal: Seal, complete: (saved: T) => T = (saved) => saved) {
     this.#store = store;
     this.#table = table;
     this.#seal = seal;
+    this.#complete = complete;
   }
 
   async list(): Promise<T[]> {
@@ -46,6 +49,6 @@ export class DocumentTable<T> {
   }
 
   #open({ name, document }: Row): T {
-    return JSON.parse(this.#seal.open(document, placeOf(this.#table, name))) as T;
+    return this.#complete(JSON.parse(this.#seal.open(document, placeOf(this.#table, name))) as T);
   }
 }

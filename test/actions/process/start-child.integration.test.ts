@@ -335,6 +335,7 @@ describe('an agent that is killed', () => {
 
 it('reboot only asks for it: the agent reboots when the server knows', async () => {
   expect(await act('reboot-action', {})).toMatchObject({ status: 'success', handOver: { kind: 'reboot' } });
+  expect(await act('reboot-action', { AFTER: 'poweroff' })).toMatchObject({ handOver: { kind: 'poweroff' } });
 });
 
 it('waitdaemon is the action that its IMAGE names', async () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { EventBus, type StubEvent } from '../../../orchestrator-stub/events/bus.ts';
 import { HostTable } from '../../../orchestrator-stub/nodes/host-table.ts';
-import { createInstance } from '../../../orchestrator-stub/nodes/instance.ts';
+import { awaitsFirstBoot, createInstance, isInUse } from '../../../orchestrator-stub/nodes/instance.ts';
 import { Nodes } from '../../../orchestrator-stub/nodes/nodes.ts';
 import { type Profile, ProfileSchema } from '../../../orchestrator-stub/nodes/profile.ts';
 import { StatusProjection } from '../../../orchestrator-stub/provisioning/status-projection.ts';
@@ -118,21 +118,36 @@ test('the end of a workflow whose COMMIT fails does not count, and counts when i
 });
 
 test.each([
-  { kind: 'an installed node', metadata: {}, text: 'Rebooting' },
+  { kind: 'an installed node', profile: {}, text: 'Rebooting', awaits: true },
   {
-    kind: 'a standalone node, which never reports,',
-    metadata: { 'standalone-node': 'true' },
-    text: 'Provisioned',
+    kind: 'a node that is shipped first',
+    profile: { after: 'poweroff' },
+    text: 'Switched off',
+    awaits: true,
   },
-])('when all is done, $kind is "$text"', async ({ metadata, text }) => {
-  const profile = { name: 'p', imageUrl: 'https://images.test/os.raw.gz', osType: 'IMMUTABLE', metadata };
-  await profiles.save('p', ProfileSchema.parse(profile));
-  for (const index of [0, 1]) {
-    await start(index);
-    await succeed(index);
-  }
-  expect((await hosts.byId(hostId))?.hostStatus.text).toBe(text);
-});
+  { kind: 'a standalone node', profile: { standalone: true }, text: 'Provisioned', awaits: false },
+  {
+    kind: 'a mutable standalone node as EMF marks it',
+    profile: { osType: 'MUTABLE', metadata: { 'standalone-node': 'true' } },
+    text: 'Provisioned',
+    awaits: false,
+  },
+])(
+  'when all is done, $kind is "$text", and its report is awaited: $awaits',
+  async ({ profile, text, awaits }) => {
+    const base = { name: 'p', imageUrl: 'https://images.test/os.raw.gz', osType: 'IMMUTABLE' };
+    await profiles.save('p', ProfileSchema.parse({ ...base, ...profile }));
+    for (const index of [0, 1]) {
+      await start(index);
+      await succeed(index);
+    }
+    expect((await hosts.byId(hostId))?.hostStatus.text).toBe(text);
+    const instance = await hosts.instance(hostId);
+    expect(instance && awaitsFirstBoot(instance)).toBe(awaits);
+    // It needs no Micro-OS any more: when it asks the network first, it is sent to its disk.
+    expect(isInUse(instance)).toBe(!awaits);
+  },
+);
 
 test('a workflow that was canceled in a transaction that fails goes on', async () => {
   const canceled = () =>

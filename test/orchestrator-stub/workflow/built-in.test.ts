@@ -134,27 +134,6 @@ describe('microvisor (docs/background/emf.md#microvisor-template)', () => {
     });
   });
 
-  test('a standalone node gets no name, no CA and no credentials, and boots from its disk at once', () => {
-    const standalone = { osType: 'IMMUTABLE', metadata: { 'standalone-node': 'true' } };
-    const cloudInit = (profile: object) =>
-      env(workflow('microvisor', { osType: 'IMMUTABLE', ...profile }), 'install-cloud-init')['CONTENTS'] ??
-      '';
-    const keys = (profile: object) => Object.keys(parse(cloudInit(profile)) as object);
-    expect(Object.keys(agentFiles(cloudInit({})))).toHaveLength(5);
-    expect(agentFiles(cloudInit(standalone))).toEqual({});
-    expect(cloudInit(standalone)).not.toContain('s3cret');
-    expect(keys({})).toEqual(expect.arrayContaining(['hostname', 'ca_certs', 'bootcmd']));
-    for (const key of ['hostname', 'ca_certs', 'bootcmd']) expect(keys(standalone)).not.toContain(key);
-
-    const policy = (profile: object) =>
-      env(workflow('microvisor', { osType: 'IMMUTABLE', ...profile }), 'efibootset-for-diskboot')[
-        'BOOT_POLICY'
-      ];
-    expect([policy({}), policy(standalone)]).toEqual(['after-report', 'disk-first']);
-    // EMF knows standalone nodes with an immutable system only
-    expect(policy({ ...standalone, osType: 'MUTABLE' })).toBe('after-report');
-  });
-
   test('trap 11: a path becomes an address of the local front, and «compressed» is a text', () => {
     const definition = workflow('microvisor', {
       osType: 'IMMUTABLE',
@@ -339,6 +318,47 @@ describe('ubuntu (docs/background/emf.md#ubuntu-template)', () => {
   test('environments are sorted as Go sorts them', () => {
     const entries = workflow('ubuntu').actions[2]?.environment ?? [];
     expect(entries).toEqual(entries.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
+  });
+});
+
+describe.each([
+  { template: 'microvisor', osType: 'IMMUTABLE' },
+  { template: 'ubuntu', osType: 'MUTABLE' },
+])('a standalone node with an $osType system', ({ template, osType }) => {
+  const cloudInit = (profile: object, settings = {}) =>
+    env(workflow(template, { osType, ...profile }, settings), 'install-cloud-init')['CONTENTS'] ?? '';
+  const KINDS = [{ standalone: true }, { metadata: { 'standalone-node': 'true' } }];
+
+  test.each(KINDS)('has nothing of the site on it: %j', (standalone) => {
+    expect(Object.keys(agentFiles(cloudInit({})))).toHaveLength(5);
+    const text = cloudInit(standalone);
+    // Whatever it is that would call the site needs the address of the site, its CA or a secret.
+    for (const trace of ['10.0.2.2', 's3cret', 'edgenode-u1', 'first-boot', 'CERTIFICATE', 'host-1a2b3c4d'])
+      expect(text).not.toContain(trace);
+    expect(Object.keys(parse(text) as object)).toEqual(['merge_how', 'network']);
+    expect(checkUserData(text)).toEqual(['line 3: cloud-init knows no "network"']);
+  });
+
+  test('keeps what its owner needs: proxies, clocks, an account', () => {
+    const text = cloudInit(
+      { standalone: true, localAccount: { user: 'anna', sshKey: 'ssh-ed25519 AAAA' } },
+      { httpProxy: 'http://proxy:911', ntpServers: ['ntp.example'] },
+    );
+    expect(Object.keys(parse(text) as object)).toEqual(['merge_how', 'network', 'users', 'ntp', 'runcmd']);
+  });
+
+  test('boots from its disk at once, since no report of it would ever put the disk first', () => {
+    const policy = (profile: object) =>
+      env(workflow(template, { osType, ...profile }), 'efibootset-for-diskboot')['BOOT_POLICY'];
+    expect(policy({})).toBe('after-report');
+    for (const standalone of KINDS) expect(policy(standalone)).toBe('disk-first');
+  });
+
+  test('is switched off, stays, or starts its disk in the end', () => {
+    const last = (after: string) => workflow(template, { osType, standalone: true, after }).actions.at(-1);
+    expect(last('reboot')).toMatchObject({ name: 'reboot', environment: [] });
+    expect(last('poweroff')).toMatchObject({ name: 'reboot', environment: ['AFTER=poweroff'] });
+    expect(last('stay')).toMatchObject({ name: 'efibootset-for-diskboot' });
   });
 });
 
