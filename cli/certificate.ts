@@ -1,8 +1,10 @@
 import { createHash, createPublicKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { isGenuine, type SignedCertificate } from '../protocol/erasure-certificate.ts';
+import { isGenuine } from '../protocol/check-certificate.ts';
+import type { SignedCertificate } from '../protocol/erasure-certificate.ts';
 import { KindlingError } from '../protocol/error.ts';
+import { findCertificates } from '../protocol/find-certificates.ts';
 import { printable } from './table.ts';
 
 /** `kindling certificate …`: what the erasure of a disk left in writing. */
@@ -69,29 +71,5 @@ function keyId(pem: string): string {
     return createHash('sha256').update(der).digest('hex').slice(0, 32);
   } catch (cause) {
     throw new KindlingError('KND_CERTIFICATE_INVALID', 'that is no public key (PEM)', { cause });
-  }
-}
-
-/** Every signed certificate anywhere in JSON or in lines of JSON; logs carry them as texts. */
-export function findCertificates(text: string): SignedCertificate[] {
-  const whole = parsed(text);
-  const documents = whole === undefined ? text.split('\n').map(parsed) : [whole];
-  return documents.flatMap(inside);
-}
-
-function inside(value: unknown): SignedCertificate[] {
-  if (typeof value === 'string') return value.startsWith('{') ? inside(parsed(value)) : [];
-  if (typeof value !== 'object' || value === null) return [];
-  if ('certificate' in value && 'signature' in value && typeof value.certificate === 'object') {
-    return [value as SignedCertificate];
-  }
-  return Object.values(value).flatMap(inside);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

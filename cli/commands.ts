@@ -51,6 +51,11 @@ export const COMMANDS: [name: string, summary: string, load: () => Promise<Defin
     async () => (await import('./certificate.ts')).defineCertificate,
   ],
   [
+    'record',
+    'shipping records, labels and batches; check them; how the shift went',
+    async () => (await import('./record/record.ts')).defineRecord,
+  ],
+  [
     'state',
     'move a site’s state between databases; change the key of its secrets',
     async () => (await import('./state.ts')).defineState,

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { Command } from 'commander';
 import { type EventStreamOptions, readEvents } from '../net/event-stream.ts';
-import { fetchText, type HttpNetwork } from '../net/http.ts';
+import { fetchText, type HttpNetwork, type HttpRequest, openResponse } from '../net/http.ts';
 import { type ErrorReport, KindlingError } from '../protocol/error.ts';
 import { fromReport } from '../protocol/error-report.ts';
 import { defaultStateFolder } from '../site/state-folder.ts';
@@ -32,6 +32,12 @@ function checkFormat(value: string): string {
 }
 
 const STALL_MS = 60_000;
+
+/** What is sent, and what it is. */
+interface Content {
+  type: string;
+  bytes: string | Buffer;
+}
 
 /** How to reach the orchestrator: flags, then environment, then what `kindling serve` left in its state folder. */
 export class ServerConnection {
@@ -69,6 +75,18 @@ export class ServerConnection {
     return this.#fetch('GET', path);
   }
 
+  /** An answer that is a file. */
+  async download(method: string, path: string, body: unknown): Promise<Buffer> {
+    const content = { type: 'application/json', bytes: JSON.stringify(body) };
+    const response = await openResponse(
+      this.#network,
+      new URL(path, this.#url),
+      this.#request(method, content),
+    );
+    if (response.status >= 400) throw problemOf(await response.text(), response.status, path);
+    return response.bytes(Number.POSITIVE_INFINITY);
+  }
+
   /** Server-sent events until the signal; a server that goes away is waited for, and goes on where it was. */
   async *events(
     path: string,
@@ -83,20 +101,21 @@ export class ServerConnection {
     for await (const { type, data } of events) yield { type, data: JSON.parse(data) as unknown };
   }
 
-  async #fetch(
-    method: string,
-    path: string,
-    content?: { type: string; bytes: string | Buffer },
-  ): Promise<string> {
-    const { status, body: text } = await fetchText(this.#network, new URL(path, this.#url), {
+  async #fetch(method: string, path: string, content?: Content): Promise<string> {
+    const request = this.#request(method, content);
+    const { status, body: text } = await fetchText(this.#network, new URL(path, this.#url), request);
+    if (status >= 400) throw problemOf(text, status, path);
+    return text;
+  }
+
+  #request(method: string, content: Content | undefined): HttpRequest {
+    return {
       method,
       headers: { ...this.#login, ...(content ? { 'content-type': content.type } : {}) },
       ...(content ? { body: content.bytes } : {}),
       stallMs: STALL_MS,
       code: 'KND_STUB_UNREACHABLE',
-    });
-    if (status >= 400) throw problemOf(text, status, path);
-    return text;
+    };
   }
 
   get #login(): Record<string, string> {

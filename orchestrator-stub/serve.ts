@@ -44,9 +44,11 @@ import { PostMortem } from './provisioning/post-mortem.ts';
 import { Provisioning } from './provisioning/provisioning.ts';
 import { Revocation } from './provisioning/revocation.ts';
 import { StatusProjection } from './provisioning/status-projection.ts';
+import { Records } from './record/records.ts';
+import { SigningKeys } from './record/signing-keys.ts';
 import { SiteSeal } from './secrets/site-seal.ts';
 import { Settings } from './settings/site-settings.ts';
-import { siteOrigin } from './site-origin.ts';
+import { outsideOrigin, siteOrigin } from './site-origin.ts';
 import { DocumentTable } from './store/document-table.ts';
 import { LogTable } from './store/log-table.ts';
 import { openStore, type StoreLocation } from './store/open-store.ts';
@@ -176,9 +178,10 @@ export async function startStub(options: StubOptions): Promise<Stub> {
       }, onFailure);
     },
   });
+  const workflowTable = new WorkflowTable(store, seal);
   const workflows = await Workflows.open({
     store,
-    table: new WorkflowTable(store, seal),
+    table: workflowTable,
     bus,
     now,
     timeoutGraceMs: options.timeoutGraceMs ?? 60_000,
@@ -319,6 +322,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     state: store.health,
   });
   const refusals = new CertificateRefusals(now);
+  const signingKeys = new SigningKeys(stateFolder);
   const version = await programVersion();
   const httpParts: SiteServerParts = {
     store,
@@ -345,6 +349,21 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     imports,
     people,
     audit,
+    records: new Records({
+      hosts,
+      nodes,
+      profiles,
+      rows: floorTable,
+      workflows: workflowTable,
+      logs,
+      audit,
+      site: projectId,
+      keys: () => signingKeys.private(),
+      now,
+    }),
+    signingKeys,
+    projectId,
+    pageOrigin: (origin) => settings.get().publicUrl ?? outsideOrigin(origin, ownUrl),
     bus,
     signer,
     access,

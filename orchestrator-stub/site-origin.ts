@@ -37,3 +37,8 @@ function isKnownAddress(host: string, names: readonly string[]): boolean {
 function canonical(address: string): string {
   return isIP(address) === 6 ? new URL(`http://[${address}]`).hostname : address;
 }
+
+/** The address for others, who would find themselves at "localhost". */
+export function outsideOrigin(origin: string, own: string): string {
+  return new URL(origin).hostname === 'localhost' ? own : origin;
+}

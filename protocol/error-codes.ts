@@ -1167,6 +1167,12 @@ export const ERROR_CODES = {
     meaning: 'A machine has proven which TPM it has, and the site has no reason to trust that one.',
     hint: 'Register its hash (kindling node correct NODE --ek-hash HASH), or give the CA of its maker in the folder ek-ca of the state folder.',
   },
+  KND_RECORD_INVALID: {
+    exit: 4,
+    retryable: false,
+    meaning: 'A shipping record or a batch is not as the site signed it, or another key signed it.',
+    hint: 'The message says what differs. Get the file again from the site, and its key from "kindling record keys" there.',
+  },
   KND_RULE_INVALID: {
     exit: 2,
     retryable: false,

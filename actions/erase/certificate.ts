@@ -1,9 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import {
-  canonical,
-  type ErasureCertificate,
-  type SignedCertificate,
-} from '../../protocol/erasure-certificate.ts';
+import { canonical } from '../../protocol/check-certificate.ts';
+import type { ErasureCertificate, SignedCertificate } from '../../protocol/erasure-certificate.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { type EraseMethod, NIST_CLASS } from './methods.ts';
 

@@ -1,5 +1,6 @@
 import { redact } from '../../net/redact.ts';
 import type { Disk } from '../../protocol/inventory.ts';
+import { WRITTEN_IMAGE_FIELD, type WrittenImageField } from '../../protocol/written-image.ts';
 import type { ActionContext, ActionResult } from '../contract/action.ts';
 import { chooseTargetDisk } from '../disks/choose-target.ts';
 import { identityOf } from '../disks/disk-identity.ts';
@@ -7,7 +8,7 @@ import { announcePlan, checkPlanHolds, planFor } from '../disks/plan.ts';
 import { rememberTarget } from '../disks/target-memory.ts';
 import { waitForPartitions } from '../disks/wait-for-partitions.ts';
 import { tearDownHolders } from '../erase/holders.ts';
-import { type WriteProgress, writeImage } from '../image-writer/index.ts';
+import { type WriteImageResult, type WriteProgress, writeImage } from '../image-writer/index.ts';
 import { type ImageAccess, type ImageVariables, writeRequestFor } from './write-request.ts';
 
 /** Chooses the disk, says what will be lost, writes the image, and waits until the new partitions can be used. */
@@ -47,11 +48,23 @@ export async function writeToTarget(
     checkTarget: async () => checkPlanHolds(plan, await context.machine.listDisks()),
   });
   context.log('info', `the write took at most ${peakMemoryMb()} MB of memory`);
+  context.log('info', `the image on ${disk.path} is verified`, { ...writtenImage(result) });
   await rememberTarget(disk);
   const partitions = await writtenPartitions(disk, context);
   return {
     summary: `${disk.path}: ${result.closingLine}`,
     data: { planHash, disk: identityOf(disk), partitions, peakMemoryMb: peakMemoryMb(), ...result },
+  };
+}
+
+/** Into the log, which the server keeps: the shipping record says what is on the disk. */
+function writtenImage({ sha256, chunks, bytesRaw }: WriteImageResult): WrittenImageField {
+  return {
+    [WRITTEN_IMAGE_FIELD]: {
+      bytes: bytesRaw,
+      ...(sha256 === undefined ? {} : { sha256 }),
+      ...(chunks ? { manifestRoot: chunks.manifestRoot } : {}),
+    },
   };
 }
 

@@ -1,5 +1,6 @@
+import { encodeQr } from '../../formats/qr-code.ts';
 import type { ErrorReport } from '../../protocol/error.ts';
-import { encodeQr, renderQr } from './qr.ts';
+import { renderQr } from './qr.ts';
 
 export interface FatalFacts {
   report: ErrorReport;

@@ -1,6 +1,7 @@
 import { useComputed } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import type { FloorGroup } from '../../protocol/floor.ts';
+import { may } from '../api/session.ts';
 import { counts, isLoaded, lastMove, nodeSignal, summary } from '../live/floor-state.ts';
 import { GROUP_NAMES, Shape } from '../parts/shapes.tsx';
 import { many } from '../words/amounts.ts';
@@ -9,6 +10,7 @@ import { floorSentence } from '../words/sentence.ts';
 import { EmptyFloor } from './empty-floor.tsx';
 import { Row } from './row.tsx';
 import { SelectionBar } from './selection-bar.tsx';
+import { ShiftButton } from './shift.tsx';
 import { Tile } from './tile.tsx';
 import { fold, isFolded, layout, showGroup, shownGroup, shownGroups, typed, visibleIds } from './view.ts';
 
@@ -58,6 +60,7 @@ function Sentence() {
           <span class="per-hour">{value.doneLastHour} done in the last hour</span>
         )}
         <LastMove />
+        {may('records:read') && <ShiftButton />}
       </p>
     </div>
   );

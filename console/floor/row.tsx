@@ -1,6 +1,6 @@
 import { type Signal, useComputed } from '@preact/signals';
 import type { FloorNode } from '../../protocol/floor.ts';
-import { rights } from '../api/session.ts';
+import { may, rights } from '../api/session.ts';
 import { nowMs } from '../live/clock.ts';
 import { link, summary } from '../live/floor-state.ts';
 import { ErrorCode } from '../parts/error-code.tsx';
@@ -11,6 +11,7 @@ import { lastSix, nodeTitle } from '../words/node-words.ts';
 import { paceOf, usualTime } from '../words/pace.ts';
 import { plainText } from '../words/plain-text.ts';
 import { sentenceCase } from '../words/sentence-case.ts';
+import { LabelButton } from './label.tsx';
 import { pending } from './pending.ts';
 import { ProgressBar, stageWords } from './progress-bar.tsx';
 import { begin } from './question.tsx';
@@ -121,6 +122,7 @@ function WayOn({ node }: { node: FloorNode }) {
           </button>
         )
       )}
+      {node.group === 'done' && may('records:read') && <LabelButton node={node} />}
     </div>
   );
 }

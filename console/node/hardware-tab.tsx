@@ -1,5 +1,5 @@
-import type { ComponentChildren } from 'preact';
 import type { Inventory } from '../../protocol/inventory.ts';
+import { Fact } from '../parts/fact.tsx';
 import { bytes, many } from '../words/amounts.ts';
 import { plainText } from '../words/plain-text.ts';
 
@@ -56,16 +56,5 @@ export function HardwareTab({ inventory }: { inventory: Partial<Inventory> | und
         </Fact>
       ))}
     </dl>
-  );
-}
-
-export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>
-        <bdi>{children}</bdi>
-      </dd>
-    </div>
   );
 }

@@ -1,11 +1,12 @@
 import type { Signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { type FloorNode, NODE_STATUSES } from '../../protocol/floor.ts';
-import { rights } from '../api/session.ts';
+import { may, rights } from '../api/session.ts';
 import { pending } from '../floor/pending.ts';
 import { begin } from '../floor/question.tsx';
 import { isLoaded, nodeSignal, order } from '../live/floor-state.ts';
 import { ErrorCode } from '../parts/error-code.tsx';
+import { Fact } from '../parts/fact.tsx';
 import { ProblemText } from '../parts/problem-text.tsx';
 import { GROUP_NAMES, Shape } from '../parts/shapes.tsx';
 import { Ago } from '../parts/since.tsx';
@@ -16,9 +17,10 @@ import { plainText } from '../words/plain-text.ts';
 import { sentenceCase } from '../words/sentence-case.ts';
 import { DisksTab } from './disks-tab.tsx';
 import { followNode, NodeFacts } from './follow-node.ts';
-import { Fact, HardwareTab } from './hardware-tab.tsx';
+import { HardwareTab } from './hardware-tab.tsx';
 import { HistoryTab } from './history-tab.tsx';
 import { LogTab } from './log-tab.tsx';
+import { RecordTab } from './record-tab.tsx';
 import { TimelinePicture } from './timeline-picture.tsx';
 
 /** One machine: who it is, how it got where it is, and what can be done. The address has its id. */
@@ -65,6 +67,7 @@ function KnownNode({ row }: { row: Signal<FloorNode> }) {
           { name: 'Hardware', show: () => <HardwareTab inventory={answer?.inventory} /> },
           { name: 'Disks', show: () => <DisksTab node={node} inventory={answer?.inventory} /> },
           { name: 'History', show: () => <HistoryTab workflows={facts.workflows.value} /> },
+          ...(may('records:read') ? [{ name: 'Record', show: () => <RecordTab node={node} /> }] : []),
         ]}
       />
     </main>

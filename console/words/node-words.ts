@@ -1,11 +1,11 @@
 import type { FloorNode } from '../../protocol/floor.ts';
+import { lastSixOf } from '../../protocol/last-six.ts';
 import { plainText } from './plain-text.ts';
 
 /** The six characters by which people call a machine across a room: the end of its serial, else of its MAC, else of its UUID. */
 export function lastSix({ serial, macs, uuid }: Pick<FloorNode, 'serial' | 'macs' | 'uuid'>): string {
-  const characters = (text: string) => plainText(text, 200).replace(/[^\p{L}\p{N}]/gu, '');
-  const from = [serial, macs[0], uuid].map((text) => characters(text ?? '')).find((text) => text !== '');
-  return (from ?? '').slice(-6).toUpperCase() || '–';
+  const known = [serial, macs[0], uuid].map((text) => lastSixOf(plainText(text ?? '', 200)));
+  return known.find((six) => six !== '') ?? '–';
 }
 
 /** How a machine is called in a sentence: its name, where it has one of its own, with the six characters of its label. */

@@ -6,7 +6,7 @@ import type { Person } from '../../protocol/people.ts';
 import { plainAddress } from '../address-group.ts';
 import { decodeText, parseJson, readBody } from './body.ts';
 import { sendProblem } from './problem.ts';
-import { type ApiRoute, type RawRoute, RouteTable } from './route.ts';
+import { type ApiRoute, FileAnswer, type RawRoute, RouteTable } from './route.ts';
 
 /** A call of a documented operation, checked and allowed. */
 export interface Operation {
@@ -109,8 +109,20 @@ export function createHttpServer(options: HttpServerOptions): Server {
     const handle = async (inner: typeof commit) =>
       route.handle({ body, query, path, origin, client, person, authorization, commit: inner });
     const result = await (route.waits ? handle(commit) : commit(() => handle((work) => work())));
-    sendJson(response, route.status ?? 200, result);
+    if (result instanceof FileAnswer) sendFile(response, result);
+    else sendJson(response, route.status ?? 200, result);
   }
+}
+
+function sendFile(response: ServerResponse, { type, name, bytes }: FileAnswer): void {
+  response.writeHead(200, {
+    'content-type': type,
+    'content-length': bytes.length,
+    'content-disposition': `attachment; filename="${name}"`,
+    'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
+  });
+  response.end(bytes);
 }
 
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {

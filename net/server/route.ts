@@ -25,6 +25,19 @@ export interface RawRoute {
   answer: (call: RouteCall) => void | Promise<void>;
 }
 
+/** An answer that is a file. */
+export class FileAnswer {
+  readonly type: string;
+  readonly name: string;
+  readonly bytes: Buffer;
+
+  constructor(type: string, name: string, bytes: Buffer | string) {
+    this.type = type;
+    this.name = name;
+    this.bytes = Buffer.from(bytes);
+  }
+}
+
 /** One documented operation: what validates it also writes its part of the OpenAPI document. */
 export interface ApiRoute<
   Body extends z.ZodType = z.ZodType,
@@ -41,6 +54,8 @@ export interface ApiRoute<
   query?: Query;
   answer: Answer;
   status?: number;
+  /** Media types of the answer where it is a file (FileAnswer) and no JSON. */
+  files?: readonly string[];
   /** It waits for more than the store, so it says itself which part is to be done with `commit`. By default all of it is. */
   waits?: true;
   /** The body is text of this type, and the schema is for a string; by default it is JSON. */

@@ -42,7 +42,7 @@ export class StageTimes {
       Object.entries(samples).map(([stage, seconds]) => ({
         profile,
         stage,
-        medianSeconds: quantile(seconds, 0.5),
+        medianSeconds: median(seconds),
         p95Seconds: quantile(seconds, 0.95),
         runs: seconds.length,
       })),
@@ -52,6 +52,10 @@ export class StageTimes {
 
 function kept(before: readonly number[] | undefined, seconds: number): number[] {
   return [...(before ?? []), seconds].slice(-KEPT_RUNS);
+}
+
+export function median(values: readonly number[]): number {
+  return quantile(values, 0.5);
 }
 
 /** The nearest rank: one of the values, never a made-up one. */

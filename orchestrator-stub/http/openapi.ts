@@ -58,7 +58,7 @@ function operation(route: ApiRoute, schemas: Record<string, unknown>): Record<st
   const answer =
     status === '204'
       ? { description: 'Done' }
-      : { description: 'Done', content: json(route.answer, schemas, 'output') };
+      : { description: 'Done', content: answerContent(route, schemas) };
   return {
     operationId: route.operationId,
     summary: route.summary,
@@ -79,6 +79,14 @@ function bodyContent(
 ): Record<string, unknown> {
   const content = json(body, schemas, 'input');
   return bodyType ? { [bodyType]: content['application/json'] } : content;
+}
+
+function answerContent(
+  { files, answer }: ApiRoute,
+  schemas: Record<string, unknown>,
+): Record<string, unknown> {
+  if (!files) return json(answer, schemas, 'output');
+  return Object.fromEntries(files.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]));
 }
 
 function queryParameters({ query }: ApiRoute): unknown[] {

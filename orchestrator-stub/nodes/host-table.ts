@@ -211,6 +211,16 @@ export class HostTable {
     return this.#instance('SELECT document FROM instances WHERE host_id = ?', hostId);
   }
 
+  /** Instances whose first boot or newest status is from this time or later. */
+  async instancesSince(time: string): Promise<Instance[]> {
+    const rows = await this.#store.all<Row>(
+      `SELECT document FROM instances WHERE json_extract(document, '$.firstBootAt') >= ?1
+       OR json_extract(document, '$.provisioningStatus.at') >= ?1`,
+      time,
+    );
+    return rows.map((row) => JSON.parse(row.document) as Instance);
+  }
+
   async saveInstance(instance: Instance): Promise<void> {
     await this.#store.run(
       'INSERT INTO instances (host_id, document) VALUES (?, ?) ON CONFLICT (host_id) DO UPDATE SET document = excluded.document',

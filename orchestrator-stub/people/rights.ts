@@ -43,6 +43,17 @@ export const RIGHTS = {
       'GET /metrics',
     ],
   },
+  'records:read': {
+    meaning: 'Shipping records and labels, which say who did what to a node; batches; the shift',
+    roles: ['technician', 'operator', 'auditor'],
+    routes: [
+      'GET /api/v1/nodes/{id}/record',
+      'GET /api/v1/nodes/{id}/label',
+      'POST /api/v1/records',
+      'GET /api/v1/signing-keys',
+      'GET /api/v1/shift',
+    ],
+  },
   'site:read': {
     meaning: 'See the site’s settings',
     roles: EVERYBODY,

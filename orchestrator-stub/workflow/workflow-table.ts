@@ -65,6 +65,21 @@ export class WorkflowTable {
     return (await this.#read(`${SELECT} WHERE host_id = ? ORDER BY workflows.rowid DESC LIMIT 1`, hostId))[0];
   }
 
+  /** The newest workflow of a host that installs a system; those that people started by hand and post-mortems do not. */
+  async latestInstallOf(hostId: HostId): Promise<StoredWorkflow | undefined> {
+    const sql = `${SELECT} WHERE host_id = ? AND CAST(json_extract(definition, '$.generation') AS INTEGER) > 0`;
+    return (await this.#read(`${sql} ORDER BY workflows.rowid DESC LIMIT 1`, hostId))[0];
+  }
+
+  /** Workflows that install a system and whose newest word is from this time or later. */
+  async installsSince(time: string): Promise<StoredWorkflow[]> {
+    return this.#read(
+      `${SELECT} WHERE coalesce(json_extract(document, '$.finishedAt'), json_extract(document, '$.startedAt')) >= ?
+       AND CAST(json_extract(definition, '$.generation') AS INTEGER) > 0 ORDER BY workflows.rowid`,
+      time,
+    );
+  }
+
   /**
    * Finished workflows of a host beyond the newest `kept`. The one that provisioned the newest generation stays for ever: while
    * it is there the generation is not written a second time.

@@ -23,6 +23,39 @@ async function tokenOf(name: string, role: string): Promise<string> {
   return body.token;
 }
 
+describe('what leaves with a machine', () => {
+  it('is its record, signed, and a label with its code', async () => {
+    await using page = await openTab(browser, floor.signedIn());
+    await failedRow(page).getByRole('link').click();
+    await page.getByRole('tab', { name: 'Record' }).click();
+    await page.getByText('▲ Failed: ').waitFor();
+    const saving = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Save the signed record' }).click();
+    expect((await saving).suggestedFilename()).toMatch(/^host-[0-9a-f]{8}\.record\.json$/);
+    await page.getByRole('button', { name: 'Label of till-101' }).click();
+    const label = page.getByRole('dialog', { name: 'Label of till-101' });
+    await label.getByRole('img', { name: /\/nodes\/host-[0-9a-f]{8}$/ }).waitFor();
+    await label.getByText('NOT DONE').waitFor();
+    expect(await violations(page)).toEqual([]);
+    await label.getByRole('button', { name: 'Close' }).click();
+  });
+
+  it('is for people who may see who did what, and not for a viewer', async () => {
+    await using page = await openTab(browser, floor.signedIn('/', await tokenOf('vera', 'viewer')));
+    await failedRow(page).getByRole('link').click();
+    await page.getByRole('tab', { name: 'History' }).waitFor();
+    expect(await page.getByRole('tab', { name: 'Record' }).count()).toBe(0);
+  });
+
+  it('is counted: the shift', async () => {
+    await using page = await openTab(browser, floor.signedIn());
+    await page.getByRole('button', { name: 'Shift' }).click();
+    const shift = page.getByRole('dialog', { name: 'This shift' });
+    await shift.getByText('0 of 1 (0 %)').waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+});
+
 describe('signing in', () => {
   it('asks for a token, says what is wrong with one, and takes a good one', async () => {
     await using page = await openTab(browser, floor.url);

@@ -5,6 +5,7 @@ import { type ImportRouteParts, importRoutes } from './import-routes.ts';
 import { type NeighborRouteParts, neighborRoutes } from './neighbor-routes.ts';
 import { type NodeRouteParts, nodeRoutes } from './node-routes.ts';
 import { type PeopleRouteParts, peopleRoutes } from './people-routes.ts';
+import { type RecordRouteParts, recordRoutes } from './record-routes.ts';
 import { type RecoveryKeyRouteParts, recoveryKeyRoutes } from './recovery-key-routes.ts';
 import { type SealRouteParts, sealRoutes } from './seal-routes.ts';
 import { type SiteRouteParts, siteRoutes } from './site-routes.ts';
@@ -16,6 +17,7 @@ export type ApiParts = FloorRouteParts &
   NeighborRouteParts &
   PeopleRouteParts &
   AuditRouteParts &
+  RecordRouteParts &
   RecoveryKeyRouteParts &
   SealRouteParts &
   SiteRouteParts &
@@ -27,6 +29,7 @@ export function apiRoutes(parts: ApiParts): ApiRoute[] {
     ...floorRoutes(parts),
     ...nodeRoutes(parts),
     ...importRoutes(parts),
+    ...recordRoutes(parts),
     ...recoveryKeyRoutes(parts),
     ...neighborRoutes(parts),
     ...workflowRoutes(parts),

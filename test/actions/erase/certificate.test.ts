@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { certify, signCertificate, signingKey } from '../../../actions/erase/certificate.ts';
-import { isGenuine } from '../../../protocol/erasure-certificate.ts';
+import { isGenuine } from '../../../protocol/check-certificate.ts';
 import { toErrorReport } from '../../../protocol/error.ts';
 
 const facts = {

@@ -7,7 +7,8 @@ import { packModules } from '../../../lab/qemu/extra-modules.ts';
 import { bootMachine, type Machine } from '../../../lab/qemu/machine.ts';
 import { microOsKernel } from '../../../lab/qemu/micro-os.ts';
 import type { ActionEvent } from '../../../protocol/action-events.ts';
-import { isGenuine, type SignedCertificate } from '../../../protocol/erasure-certificate.ts';
+import { isGenuine } from '../../../protocol/check-certificate.ts';
+import type { SignedCertificate } from '../../../protocol/erasure-certificate.ts';
 import { MicroOsShell } from '../micro-os-shell.ts';
 
 const MIB = 1 << 20;

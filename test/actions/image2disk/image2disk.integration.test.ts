@@ -60,16 +60,23 @@ afterAll(async () => {
 async function write(path: string, variables: Record<string, string> = {}, before?: Buffer) {
   if (before) await writeFile(disk.device, before);
   const requestsBefore = server.requests.length;
+  const logged: Record<string, unknown>[] = [];
   const outcome = await startChild(
     'image2disk',
     { IMG_URL: `${server.url}${path}`, DEST_DISK: disk.device, RETRY_DURATION_MINUTES: '0', ...variables },
-    { stateDirectory: join(folder, 'state') },
+    {
+      stateDirectory: join(folder, 'state'),
+      onEvent: (event) => {
+        if (event.type === 'log') logged.push(event.fields ?? {});
+      },
+    },
   );
   execFileSync('blockdev', ['--flushbufs', disk.device]);
   const code = outcome.status === 'success' ? undefined : outcome.error?.code;
   return {
     outcome,
     code,
+    logged,
     found: await readFile(disk.device),
     fetched: server.requests.slice(requestsBefore),
   };
@@ -149,6 +156,11 @@ describe('checksums', () => {
   test('a manifest with the root the workflow names needs no signature', async () => {
     const { outcome } = await write('/unsigned.zst', { KINDLING_MANIFEST_ROOT: manifestRoot }, OLD);
     expect(outcome).toMatchObject({ status: 'success', data: { format: 'chunked' } });
+  });
+
+  test('the log says which image was written, for the shipping record', async () => {
+    const chunked = await write('/unsigned.zst', { KINDLING_MANIFEST_ROOT: manifestRoot }, OLD);
+    expect(chunked.logged).toContainEqual({ writtenImage: { manifestRoot, bytes: RAW.length } });
   });
 });
 

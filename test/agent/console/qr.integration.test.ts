@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { encodeQr, renderQr } from '../../../agent/console/qr.ts';
+import { renderQr } from '../../../agent/console/qr.ts';
+import { encodeQr } from '../../../formats/qr-code.ts';
 import { run } from '../../../system/run.ts';
 
 /** A picture of what the console shows: each character is one module wide and two high, drawn light on dark. */
