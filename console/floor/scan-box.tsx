@@ -4,7 +4,7 @@ import { call } from '../api/call.ts';
 import { may } from '../api/session.ts';
 import { ProblemText, type ShownProblem, shownProblem } from '../parts/problem-text.tsx';
 import { navigate, route } from '../parts/route.ts';
-import { nodeTitle } from '../words/node-words.ts';
+import { nodeTitle, scannedText } from '../words/node-words.ts';
 import { plainText } from '../words/plain-text.ts';
 import { focusFirstRow, focusRow } from './row-focus.ts';
 import { machineOf, typed } from './view.ts';
@@ -35,7 +35,7 @@ export function ScanBox() {
   }, []);
   const submit = (event: Event) => {
     event.preventDefault();
-    const label = typed.peek().trim();
+    const label = scannedText(typed.peek());
     if (label === '') return;
     const node = machineOf(label);
     unknownLabel.value = node || isAmbiguous(label) ? undefined : label;

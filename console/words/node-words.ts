@@ -15,6 +15,11 @@ export function nodeTitle(node: FloorNode): string {
   return name === '' || name === node.id ? six : `${name} (${six})`;
 }
 
+/** What was scanned. Our labels have the address of the machine's page; its id says the same. */
+export function scannedText(text: string): string {
+  return /\/nodes\/([\w.-]+)$/.exec(text.trim())?.[1] ?? text.trim();
+}
+
 /** Whether what was typed or scanned means this machine; every part of the text has to be found in it. */
 export function matches(node: FloorNode, typed: string): boolean {
   const { name, serial, macs, uuid, place, profile, id, site } = node;

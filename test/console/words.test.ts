@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { possibleActions, wayOn } from '../../console/words/action-table.ts';
 import { bytes, many, rate } from '../../console/words/amounts.ts';
-import { isLabelOf, lastSix, matches, nodeTitle } from '../../console/words/node-words.ts';
+import { isLabelOf, lastSix, matches, nodeTitle, scannedText } from '../../console/words/node-words.ts';
 import { paceOf } from '../../console/words/pace.ts';
 import { plainText } from '../../console/words/plain-text.ts';
 import { floorSentence } from '../../console/words/sentence.ts';
@@ -186,5 +186,15 @@ describe('what can be done with a node', () => {
       const isExpected = group === 'strangers' || (group === 'needs-hand' && !atTheMachine.includes(status));
       expect(wayOn(node, operator) !== undefined, status).toBe(isExpected);
     }
+  });
+});
+
+describe('a scan', () => {
+  it.each([
+    ['https://10.0.0.1:8443/nodes/host-0123abcd', 'host-0123abcd'],
+    [' 4F7K2Q ', '4F7K2Q'],
+    ['SN/nodes-7', 'SN/nodes-7'],
+  ])('of %s means %s', (text, meant) => {
+    expect(scannedText(text)).toBe(meant);
   });
 });
