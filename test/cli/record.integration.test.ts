@@ -36,7 +36,7 @@ beforeAll(async () => {
   const { nodeId } = (await site.api('POST', '/api/v1/discovery', { json: told, token: null })).body;
   const actions = await work(site, TOTAL_ACTIONS);
   await sendLog(nodeId);
-  await site.api('POST', firstBootPath(actions), { token: null });
+  expect((await site.api('POST', firstBootPath(actions), { json: {}, token: null })).status).toBe(200);
   await site.api('POST', '/api/v1/nodes', { json: { serial: 'SER-2', name: 'till-2' } });
   keys = (await site.api('GET', '/api/v1/signing-keys')).body.keys;
 });
