@@ -47,7 +47,7 @@ export async function packBatch(records: readonly RecordWithLog[], options: Batc
 }
 
 /** A record as files have it. */
-export function recordText(signed: unknown): string {
+function recordText(signed: unknown): string {
   return `${JSON.stringify(signed, null, 2)}\n`;
 }
 

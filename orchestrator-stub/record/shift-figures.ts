@@ -1,7 +1,7 @@
 import type { ShiftFigures, SlowStage } from '../../protocol/shift-figures.ts';
 import { FIRST_BOOT } from '../floor/stage.ts';
 import { median } from '../floor/stage-times.ts';
-import type { Instance } from '../nodes/instance.ts';
+import { type Instance, unfinishedAgents } from '../nodes/instance.ts';
 import type { StoredWorkflow } from '../workflow/workflow.ts';
 
 export type { ShiftFigures } from '../../protocol/shift-figures.ts';
@@ -13,7 +13,7 @@ export interface ShiftWindow {
 
 /**
  * The figures of a shift. A node counts once, however often it was tried: it is done when its system reported in this time, and failed
- * when its last try ended badly, or it came back without a report. First pass: done, with nothing begun anew and no other try.
+ * when its last try ended badly, it came back without a report, or its agents failed. First pass: done, with nothing begun anew and no other try.
  */
 export function decideShift(
   installs: readonly StoredWorkflow[],
@@ -22,12 +22,16 @@ export function decideShift(
 ): ShiftFigures {
   const isInside = (time: string | null) => time !== null && time >= window.since && time <= window.until;
   const done = new Map(
-    instances.filter(({ firstBootAt }) => isInside(firstBootAt)).map((one) => [one.hostId as string, one]),
+    instances
+      .filter((one) => isInside(one.firstBootAt) && !unfinishedAgents(one))
+      .map((one) => [one.hostId as string, one]),
   );
   const ended = installs.filter(({ progress }) => isInside(progress.finishedAt));
-  const fellBack = instances.filter(
-    ({ fallbacks, provisioningStatus }) => fallbacks > 0 && isInside(provisioningStatus.at),
-  );
+  const fellBack = instances.filter((one) => {
+    const agents = unfinishedAgents(one);
+    const cameBack = one.fallbacks > 0 && isInside(one.provisioningStatus.at);
+    return cameBack || (agents?.state === 'failed' && isInside(agents.at));
+  });
   const stumbled = new Set<string>([
     ...ended.filter(hasStumbled).map(({ definition }) => definition.hostId),
     ...fellBack.map(({ hostId }) => hostId),
