@@ -38,7 +38,7 @@ export function defineRecord(command: Command): void {
     .action((file: string, options: { key: string[] }) => verifyFile(file, options.key));
   command
     .command('keys')
-    .description('the public keys that sign this site’s records, for whoever checks them')
+    .description('the public keys that sign this site’s records, for people who check them')
     .action((_: unknown, keys: Command) => printKeys(keys.optsWithGlobals()));
   command
     .command('shift')
