@@ -109,7 +109,8 @@ export function recordRoutes({
       access: 'person',
       tag,
       operationId: 'listSigningKeys',
-      summary: 'The public keys that sign records, the newest first: give them to the people who check records',
+      summary:
+        'The public keys that sign records, the newest first: give them to the people who check records',
       answer: z.object({ keys: z.array(z.string()) }),
       handle: () => ({ keys: signingKeys.public() }),
     }),
