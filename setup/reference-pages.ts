@@ -7,12 +7,14 @@ import { rolesPage } from '../orchestrator-stub/http/roles-page.ts';
 import { metricsPage } from '../orchestrator-stub/metrics/metrics-page.ts';
 import { ERROR_CODES } from '../protocol/error-codes.ts';
 import { FLOOR_GROUPS, NODE_STATUSES } from '../protocol/floor.ts';
+import { conformancePage } from './conformance/conformance.ts';
 import { docsIndexPage } from './docs-index.ts';
 import { layoutPage } from './folders.ts';
 import { whatWeBelievePage } from './what-we-believe.ts';
 
 /** Pages, mostly of docs/reference, that are made from tables in the code; `node setup/reference-pages.ts` writes them anew. */
 export const REFERENCE_PAGES: Record<string, () => string> = {
+  'conformance.md': conformancePage,
   'errors.md': errorsPage,
   'agent-config.md': agentConfigPage,
   'http-api.md': httpApiPage,
