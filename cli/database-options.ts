@@ -7,7 +7,7 @@ export interface DatabaseOptions {
   state: string;
   database?: string;
   databasePasswordFile?: string;
-  databaseConnections?: string;
+  databaseConnections?: number;
   stateKey?: string;
 }
 
@@ -24,7 +24,7 @@ export function addDatabaseOptions(command: Command): Command {
       'keep nodes and workflows in PostgreSQL, as postgres://user@host/database (default: SQLite in the state folder)',
     )
     .option('--database-password-file <file>', 'file with its password (or the variable PGPASSWORD)')
-    .option('--database-connections <number>', 'most connections to it at once (default: 8)')
+    .option('--database-connections <number>', 'most connections to it at once (default: 8)', count)
     .option(
       '--state-key <file>',
       'file with the key that seals secrets in the database (default: the systemd credential kindling-state-key, else state-key in the state folder)',
@@ -38,11 +38,7 @@ export function toAddress(options: DatabaseOptions): DatabaseAddress | undefined
       throw new KindlingError('KND_USAGE', 'options of a database need --database');
     return undefined;
   }
-  return {
-    url,
-    passwordFile,
-    connections: databaseConnections === undefined ? undefined : count(databaseConnections),
-  };
+  return { url, passwordFile, connections: databaseConnections };
 }
 
 /** One writes and one reads. */

@@ -2,6 +2,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { describeError, KindlingError } from '../protocol/error.ts';
 import { untilEndSignal } from '../system/end-signal.ts';
 import { keepRunning } from '../system/keep-running.ts';
+import { notifyReady } from '../system/service-manager.ts';
+import { addConfigOption } from './config-file.ts';
 import { printable } from './table.ts';
 
 interface PxeFlags {
@@ -26,7 +28,7 @@ interface DoctorFlags {
 /** `kindling pxe` and `kindling pxe doctor`. */
 export function definePxe(pxe: Command): void {
   // Not commander's required options: those would be asked of `pxe doctor` too.
-  pxe
+  addConfigOption(pxe)
     .option('--interface <device>', 'network device to serve on (needed)')
     .option('--tftp-root <folder>', 'folder with the iPXE binaries (needed)')
     .option('--script <url>', 'script iPXE is to run; {mac} is replaced (needed)')
@@ -83,7 +85,9 @@ async function runPxe(flags: PxeFlags): Promise<void> {
     onFailure: (message) => console.error(printable(message)),
   });
   console.log(`serving ${flags.mode} DHCP and TFTP on ${device} (${pxe.address})`);
-  await untilEndSignal();
+  const ended = untilEndSignal();
+  notifyReady();
+  await ended;
 }
 
 async function runDoctor(device: string, { mac, output, seconds, reservations }: DoctorFlags): Promise<void> {

@@ -8,13 +8,15 @@ import type { TinkDialect } from '../protocol/tink-dialect.ts';
 import { writePrivate } from '../site/state-folder.ts';
 import { untilEndSignal } from '../system/end-signal.ts';
 import { keepRunning } from '../system/keep-running.ts';
+import { notifyReady } from '../system/service-manager.ts';
+import { addConfigOption } from './config-file.ts';
 import { addDatabaseOptions, type DatabaseOptions, toAddress } from './database-options.ts';
 
 interface ServeOptions extends DatabaseOptions {
   host: string;
-  port: string;
+  port: number;
   plain?: boolean;
-  plainPort?: string;
+  plainPort?: number;
   name: string[];
   auth?: 'required' | 'none';
   artifacts: string[];
@@ -29,17 +31,17 @@ interface ServeOptions extends DatabaseOptions {
   microOsUrl?: string;
   httpsBoot: boolean;
   neighbors?: boolean;
-  syslog?: string;
+  syslog?: number;
   log: string;
 }
 
 /** `kindling serve`: the orchestrator in the foreground until Ctrl-C. */
 export function defineServe(command: Command): void {
-  addDatabaseOptions(command)
+  addConfigOption(addDatabaseOptions(command))
     .option('--host <address>', 'address to listen on', '::')
-    .option('--port <number>', 'TLS port for gRPC, the API and files', '8443')
+    .option('--port <number>', 'TLS port for gRPC, the API and files', parsePort, 8443)
     .option('--plain', 'no TLS: plain HTTP and h2c only, for isolated networks')
-    .option('--plain-port <number>', 'also (with --plain: only) listen here without TLS')
+    .option('--plain-port <number>', 'also (with --plain: only) listen here without TLS', parsePort)
     .option('--name <name>', 'further name for the server certificate; may be repeated', collect, [])
     .option(
       '--auth <mode>',
@@ -71,8 +73,8 @@ export function defineServe(command: Command): void {
       [],
     )
     .option('--neighbors', 'let nodes that get the same chunked image serve its chunks to each other')
-    .option('--syslog <port>', 'take syslog over UDP (usually 514) into the logs of the nodes')
-    .option('--log <level>', 'log level of the server', 'info')
+    .option('--syslog <port>', 'take syslog over UDP (usually 514) into the logs of the nodes', parsePort)
+    .option('--log <level>', 'log level of the server', checkLogLevel, 'info')
     .action(serve);
 }
 
@@ -81,7 +83,7 @@ async function serve(options: ServeOptions): Promise<void> {
   const startedAt = performance.now();
   // Firmware and iPXE do not know the site's CA; beside TLS this port serves boot files and nothing else.
   const needsPlainPort = options.plain || (options.pxe !== undefined && !options.httpsBoot);
-  const plainPort = options.plainPort ?? (needsPlainPort ? '8080' : undefined);
+  const plainPort = options.plainPort ?? (needsPlainPort ? 8080 : undefined);
   if (options.pxe !== undefined) {
     const { checkNetboot } = await import('./serve-netboot.ts');
     await checkNetboot({ device: options.pxe });
@@ -96,8 +98,8 @@ async function serve(options: ServeOptions): Promise<void> {
     database: toAddress(options),
     stateKey: options.stateKey,
     host: options.host,
-    port: options.plain ? false : parsePort(options.port),
-    plainPort: plainPort === undefined ? false : parsePort(plainPort),
+    port: options.plain ? false : options.port,
+    plainPort: plainPort ?? false,
     names: options.name,
     ...(options.auth ? { auth: options.auth } : {}),
     artifacts: options.artifacts,
@@ -105,7 +107,7 @@ async function serve(options: ServeOptions): Promise<void> {
     ...(options.dialect.length > 0 ? { dialects: options.dialect } : {}),
     isStrict: options.strict ?? false,
     hasNeighbors: options.neighbors ?? false,
-    syslogPort: options.syslog === undefined ? undefined : parsePort(options.syslog),
+    syslogPort: options.syslog,
     log,
   });
   writePrivate(join(options.state, 'server-url'), `${stub.urls.http}\n`);
@@ -117,6 +119,7 @@ async function serve(options: ServeOptions): Promise<void> {
   console.log(`        its page ${stub.urls.http}/${fragment}`);
   console.log(`        state, site CA and operator’s token in ${options.state}`);
   const ended = untilEndSignal();
+  notifyReady();
   const netboot = options.pxe === undefined ? undefined : startNetboot(stub, options, options.pxe);
   let isNetbootStarting = netboot !== undefined;
   try {
@@ -151,6 +154,13 @@ function checkPxeMode(value: string): string {
   if (value !== 'auto-proxy' && value !== 'proxy' && value !== 'reservation') {
     throw new KindlingError('KND_USAGE', `--pxe-mode is auto-proxy, proxy or reservation, not ${value}`);
   }
+  return value;
+}
+
+function checkLogLevel(value: string): string {
+  const levels = [...Object.keys(pino.levels.values), 'silent'];
+  if (!levels.includes(value))
+    throw new KindlingError('KND_USAGE', `--log is one of ${levels.join(', ')}, not ${value}`);
   return value;
 }
 

@@ -828,6 +828,12 @@ export const ERROR_CODES = {
     meaning: 'The one-file program was asked for a build that needs the repository and Debian’s compilers.',
     hint: 'Give the folder of a ready-made Micro-OS with --micro-os, or build it in the repository: npm run kindling -- build microos.',
   },
+  KND_CONFIG_FILE: {
+    exit: 2,
+    retryable: false,
+    meaning: 'The file that --config names is wrong; the message has line and column.',
+    hint: 'Keys are the long names of the command’s options: kindling serve --help.',
+  },
   KND_EXECUTABLE_BROKEN: {
     exit: 3,
     retryable: false,

@@ -6,6 +6,7 @@ import { createHttpServer } from '../../net/server/http-server.ts';
 import { listenPlain } from '../../net/server/listener.ts';
 import { staticRoute } from '../../net/server/static-files.ts';
 import { type KindlingError, toKindlingError } from '../../protocol/error.ts';
+import { notifyReady } from '../../system/service-manager.ts';
 import { waitForDeviceAddress } from '../device-address.ts';
 import type { DhcpMode } from '../dhcp/decide-reply.ts';
 import { indexReservations } from '../dhcp/reservations-file.ts';
@@ -65,6 +66,7 @@ export async function serveMirror(options: MirrorOptions, signal: AbortSignal): 
     }),
   );
   console.log(`machines boot from ${device} (${options.mode}) at ${stackUrl}`);
+  notifyReady();
   while (await pause(options.everyMs, signal)) await tryUpdate(options, signal);
 }
 
