@@ -75,6 +75,15 @@ export const DEBIAN_PACKAGES: readonly DebianPackage[] = [
   { name: 'procps', reason: 'pgrep: the tests look for processes an action left behind' },
   { name: 'crun', reason: 'runs a foreign action image in the tests, as in the full Micro-OS' },
   { name: 'systemd', reason: 'systemd-analyze: the tests let it judge the unit of the mirror' },
+  {
+    name: 'adduser',
+    reason: 'the Debian package of Kindling makes its user with it; the tests install that package',
+  },
+  {
+    name: 'lintian',
+    reason: 'judges the Debian package of Kindling, in the long tests',
+    isForTestsOnly: true,
+  },
   { name: 'shellcheck', reason: 'judges our shell scripts, in the tests' },
   { name: 'wget', reason: 'one of the programs the first-boot report may find in an installed system' },
   { name: 'chromium', reason: 'a real browser for the console, in the tests', isForTestsOnly: true },
