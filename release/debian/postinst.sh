@@ -3,12 +3,11 @@
 set -e
 
 if [ "$1" = configure ]; then
+    install -d -m 0700 /var/lib/kindling
     if ! getent passwd kindling >/dev/null; then
         adduser --system --group --home /var/lib/kindling --no-create-home --gecos "Kindling" kindling >/dev/null
     fi
-    if [ ! -d /var/lib/kindling ]; then
-        install -d -m 0700 -o kindling -g kindling /var/lib/kindling
-    fi
+    chown kindling:kindling /var/lib/kindling
     deb-systemd-helper unmask kindling.service >/dev/null || true
     if deb-systemd-helper --quiet was-enabled kindling.service; then
         deb-systemd-helper enable kindling.service >/dev/null || true
