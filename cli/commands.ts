@@ -21,6 +21,16 @@ export const COMMANDS: [name: string, summary: string, load: () => Promise<Defin
   ['user', 'people, and what each may do', async () => (await import('./user.ts')).defineUser],
   ['token', 'personal tokens: make, list and revoke', async () => (await import('./token.ts')).defineToken],
   [
+    'sign-in',
+    'a token for this machine, from somebody who is signed in elsewhere',
+    async () => (await import('./sign-in.ts')).defineSignIn,
+  ],
+  [
+    'approve',
+    'sign in the program that shows a code',
+    async () => (await import('./sign-in.ts')).defineApprove,
+  ],
+  [
     'audit',
     'who did what, and whether a line was changed',
     async () => (await import('./audit.ts')).defineAudit,

@@ -44,6 +44,14 @@ const HTTP: Record<string, Entrance> = {
     limits: `${KEY}; the caller’s own or a private address; until the first boot`,
   },
   'DELETE /api/v1/neighbours/{key}': { changes: 'takes that back', limits: KEY },
+  'POST /api/v1/device-codes': {
+    changes: 'a code waits ten minutes for a person who types it',
+    limits: '10 codes per address, 1,000 in all, in memory; the oldest goes',
+  },
+  'POST /api/v1/device-codes/token': {
+    changes: 'hands out, once, the token that a person gave to this code',
+    limits: 'a code of 256 bits',
+  },
   'GET /healthz': { changes: NOTHING, limits: CONNECTIONS },
   'GET /certificate-refused': {
     changes: 'names the caller’s address and a reason below “kindling node list” for two minutes',

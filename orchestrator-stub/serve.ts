@@ -37,6 +37,7 @@ import { Nodes } from './nodes/nodes.ts';
 import { Onboarding } from './nodes/onboarding.ts';
 import { completeProfile, type Profile } from './nodes/profile.ts';
 import { ProofGate } from './nodes/proof-gate.ts';
+import { DeviceCodes } from './people/device-codes.ts';
 import { People } from './people/people.ts';
 import { VendorCertificates } from './proof/vendor-certificates.ts';
 import { Enrollment } from './provisioning/enrollment.ts';
@@ -163,6 +164,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   const user = options.user ?? { name: 'operator', password: openOperatorPassword(stateFolder) };
   const signIns = new SignIns(store, now);
   const people = new People(store, now);
+  const devices = new DeviceCodes(now);
   const audit = new AuditLog(store);
   if (await credentials.setUser(user.name, user.password, projectId)) await signIns.endAll();
   const maxUnknown = () => settings.get().maxUnknownMachines;
@@ -348,6 +350,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     profiles,
     imports,
     people,
+    devices,
     audit,
     records: new Records({
       hosts,

@@ -1019,6 +1019,12 @@ export const ERROR_CODES = {
     meaning: 'A file for bulk registration has rows that cannot be registered.',
     hint: 'Each bad row is listed with its reason; correct them, nothing was imported.',
   },
+  KND_DEVICE_CODE: {
+    exit: 2,
+    retryable: false,
+    meaning: 'No program waits to be signed in with this code, or nobody approved it within ten minutes.',
+    hint: 'Run "kindling sign-in" again, and type the code that it shows.',
+  },
   KND_HARDWARE_INVALID: {
     exit: 2,
     retryable: false,

@@ -21,12 +21,17 @@ export const RIGHTS = {
   'self:read': {
     meaning: 'See who one is, and the tokens one has',
     roles: EVERYBODY,
-    routes: ['GET /api/v1/me', 'GET /api/v1/me/tokens'],
+    routes: ['GET /api/v1/me', 'GET /api/v1/me/tokens', 'GET /api/v1/device-codes/{id}'],
   },
   'self:change': {
-    meaning: 'Make a token for oneself that ends no later than the one in use; revoke one’s own',
+    meaning:
+      'Make a token for oneself that ends no later than the one in use, or give one to a program that shows a code; revoke one’s own',
     roles: EVERYBODY,
-    routes: ['POST /api/v1/me/tokens', 'DELETE /api/v1/me/tokens/{id}'],
+    routes: [
+      'POST /api/v1/me/tokens',
+      'DELETE /api/v1/me/tokens/{id}',
+      'POST /api/v1/device-codes/{id}/approve',
+    ],
   },
   'nodes:read': {
     meaning: 'See nodes, their logs, workflows and events',

@@ -1,5 +1,6 @@
 import type { ApiRoute } from '../../../net/server/route.ts';
 import { type AuditRouteParts, auditRoutes } from './audit-routes.ts';
+import { type DeviceRouteParts, deviceRoutes } from './device-routes.ts';
 import { type FloorRouteParts, floorRoutes } from './floor-routes.ts';
 import { type ImportRouteParts, importRoutes } from './import-routes.ts';
 import { type NeighborRouteParts, neighborRoutes } from './neighbor-routes.ts';
@@ -16,6 +17,7 @@ export type ApiParts = FloorRouteParts &
   ImportRouteParts &
   NeighborRouteParts &
   PeopleRouteParts &
+  DeviceRouteParts &
   AuditRouteParts &
   RecordRouteParts &
   RecoveryKeyRouteParts &
@@ -36,6 +38,7 @@ export function apiRoutes(parts: ApiParts): ApiRoute[] {
     ...siteRoutes(parts),
     ...sealRoutes(parts),
     ...peopleRoutes(parts),
+    ...deviceRoutes(parts),
     ...auditRoutes(parts),
   ];
 }
