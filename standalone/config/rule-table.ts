@@ -72,7 +72,7 @@ export const RULES = {
   K8S208: { severity: 'error', meaning: 'airGapped is true.' },
   K8S209: { severity: 'error', meaning: 'airGappedInstallScriptPath is the predefined path.' },
   K8S210: { severity: 'warning', meaning: 'Fields that only an orchestrator uses are left out.' },
-  K8S211: { severity: 'error', meaning: '`files` is a list.' },
+  K8S211: { severity: 'error', meaning: '`files` is a list; one file alone is warned about.' },
   K8S212: { severity: 'error', meaning: 'A file has an absolute, clean path.' },
   K8S213: { severity: 'error', meaning: 'A file lies below /etc or /var.' },
   K8S214: {

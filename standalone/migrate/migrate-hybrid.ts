@@ -1,3 +1,4 @@
+import { KindlingError } from '../../protocol/error.ts';
 import { isTree } from '../config/normalize.ts';
 import type { Config, OperatingSystem } from '../config/schema.ts';
 import { evaluate } from './arithmetic.ts';
@@ -19,6 +20,7 @@ const KNOWN = new Set([
 /** Today's hybrid file as a configuration of version 1.0 that installs the same node. */
 export function migrateHybrid(text: string): Migration {
   const file = readHybridFile(text);
+  requireOldConfig(text, file);
   const notes = [...file.notes];
   const get = (key: string) => file.assignments.get(key) ?? '';
   for (const key of file.assignments.keys()) if (!KNOWN.has(key)) notes.push(`unknown key ${key}; left out`);
@@ -43,6 +45,22 @@ export function migrateHybrid(text: string): Migration {
   config.image = { profile: 'emt' };
   notes.push('add image.file: the path of the operating system image');
   return { config, notes };
+}
+
+/** Nearly every text can be read as an old config without any settings: the result would install nothing. */
+function requireOldConfig(text: string, { assignments, yaml }: HybridFile): void {
+  const isOld = [...assignments.keys()].some((key) => KNOWN.has(key)) || Object.keys(yaml).length > 0;
+  if (isOld) return;
+  if (/^(version|operatingSystem)\s*:/m.test(text)) {
+    throw new KindlingError('KND_STANDALONE_CONFIG_INVALID', 'this is a config of the new format already', {
+      hint: 'Use it as it is: kindling standalone validate FILE.',
+    });
+  }
+  throw new KindlingError(
+    'KND_STANDALONE_CONFIG_INVALID',
+    'this is no config file of the standalone installer: it has none of its settings, for example user_name="user"',
+    { hint: 'Give the config-file of today’s installer, or a cluster template (JSON).' },
+  );
 }
 
 type Get = (key: string) => string;

@@ -84,9 +84,9 @@ describe('today’s hybrid file', () => {
     expect(isValid).toBe(true);
   });
 
-  test('a container host gets no cluster; an empty file says what is missing', () => {
+  test('a container host gets no cluster; a file without a user says what is missing', () => {
     expect(migrateHybrid('user_name="a"\nhost_type="container"\n').config.kubernetes).toBeUndefined();
-    expect(migrateHybrid('').notes.join()).toContain('user_name is empty');
+    expect(migrateHybrid('host_type="container"\n').notes.join()).toContain('user_name is empty');
   });
 
   test('the file is read, never run', () => {
@@ -174,4 +174,21 @@ describe.each(['baseline', 'privileged', 'restricted'])('EMF’s template %s', (
 
 test('a template of another kind is refused', () => {
   expect(() => migrateTemplate({ kind: 'KubeadmControlPlaneTemplate' }, new Map())).toThrow(/not K3s/);
+});
+
+describe('what is no old config is refused', () => {
+  test.each([
+    ['nothing', ''],
+    ['comments only', '# a file\n\n'],
+    ['any text', 'Dear all,\nplease find attached the config.\n'],
+    ['settings of something else', 'PATH=/usr/bin\nexport LANG=C\n'],
+    ['bytes', '\u0000\u0001\u0002'],
+  ])('%s', (_what, text) => {
+    expect(() => migrateHybrid(text)).toThrow(/this is no config file of the standalone installer/);
+  });
+
+  test('and a config of the new format, which needs no migration', () => {
+    const { config } = migrateHybrid(HYBRID);
+    expect(() => migrateHybrid(stringify(config))).toThrow(/new format already/);
+  });
 });
