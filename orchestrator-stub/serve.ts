@@ -30,6 +30,7 @@ import { ImportTable } from './imports/import-table.ts';
 import { ImportWorker } from './imports/import-worker.ts';
 import { Imports } from './imports/imports.ts';
 import { RequestFigures } from './metrics/request-figures.ts';
+import { AskingAgents } from './nodes/asking-agents.ts';
 import { CertificateRefusals } from './nodes/certificate-refusals.ts';
 import { HostTable } from './nodes/host-table.ts';
 import { Neighbors } from './nodes/neighbors.ts';
@@ -258,6 +259,15 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     onStarted: (id) => importWorker.begin(id),
   });
   const revocation = new Revocation({ store, nodes, credentials, neighbors, workflows, now });
+  const askingAgents = new AskingAgents({
+    store,
+    hosts,
+    nodes,
+    workers: workflows.index,
+    projectId,
+    maxUnknown: () => settings.get().maxUnknownMachines,
+    now,
+  });
   const enrollment = new Enrollment({
     store,
     hosts,
@@ -312,6 +322,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   const grpc = createGrpcServer({
     workflows,
     enrollment,
+    askingAgents,
     onboarding,
     gate,
     access,

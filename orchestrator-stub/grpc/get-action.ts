@@ -1,5 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import type { ActionResponse } from '../../protocol/generated/tink-current_pb.js';
+import type { AskingAgents } from '../nodes/asking-agents.ts';
 import type { AskingAgent, Enrollment, NotEnrolled } from '../provisioning/enrollment.ts';
 import type { StoredWorkflow } from '../workflow/workflow.ts';
 import type { Workflows } from '../workflow/workflows.ts';
@@ -9,6 +10,7 @@ import { backendFailure, type Refusal, refusal, toRefusal } from './refusal.ts';
 export interface GetActionParts {
   workflows: Workflows;
   enrollment: Enrollment;
+  askingAgents: AskingAgents;
   /** How long the call is held while there is nothing to do; 60 s as Tinkerbell does. */
   holdMs: number;
   stopping: AbortSignal;
@@ -17,6 +19,8 @@ export interface GetActionParts {
 }
 
 export interface GetActionCall extends AskingAgent {
+  /** Undefined if a person asks in place of a node. */
+  address: string | undefined;
   mayUse: (workflow: StoredWorkflow) => Promise<boolean>;
   onCanceled: (listener: () => void) => void;
 }
@@ -89,8 +93,10 @@ function holdCall(
 }
 
 /** Errors are logged and ignored, as in Tinkerbell: they must not keep an agent from its work. */
-async function noticeAgent({ enrollment, onDefect }: GetActionParts, call: AskingAgent): Promise<void> {
+async function noticeAgent(parts: GetActionParts, call: GetActionCall): Promise<void> {
+  const { enrollment, askingAgents, onDefect } = parts;
   try {
+    if (call.address !== undefined) await askingAgents.heard(call, call.address);
     await enrollment.notice(call);
   } catch (thrown) {
     onDefect(thrown);

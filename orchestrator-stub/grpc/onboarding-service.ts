@@ -7,7 +7,6 @@ import {
   type sendUnaryData,
   status,
 } from '@grpc/grpc-js';
-import { plainAddress } from '../../net/address-group.ts';
 import {
   type CreateNodesRequest,
   type CreateNodesResponse,
@@ -27,6 +26,7 @@ import type { KnockAnswer, Onboarding } from '../nodes/onboarding.ts';
 import { findFault, type Knock } from '../nodes/onboarding-request.ts';
 import type { ProofGate, ProofStep } from '../nodes/proof-gate.ts';
 import { hasRight } from '../people/rights.ts';
+import { peerAddress } from './peer-address.ts';
 import { decideProject } from './project.ts';
 import { refusal, toRefusal } from './refusal.ts';
 
@@ -176,11 +176,6 @@ function proofRequest(step: ProofStep): MessageInitShape<typeof ProofRequestSche
     case 'approval':
       return { step: { case: 'approvalCode', value: step.code } };
   }
-}
-
-/** grpc-js gives «10.0.0.7:40000» or «::ffff:10.0.0.7:40000». */
-function peerAddress(peer: string): string {
-  return plainAddress(peer.replace(/:\d+$/, '').replace(/^\[|\]$/g, ''));
 }
 
 function streamResponse(answer: KnockAnswer): OnboardNodeStreamResponse {

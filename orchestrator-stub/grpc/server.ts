@@ -8,6 +8,7 @@ import { file_tink_current } from '../../protocol/generated/tink-current_pb.js';
 import { file_tink_legacy } from '../../protocol/generated/tink-legacy_pb.js';
 import type { TinkDialect } from '../../protocol/tink-dialect.ts';
 import type { AccessControl } from '../credentials/access.ts';
+import type { AskingAgents } from '../nodes/asking-agents.ts';
 import type { Onboarding } from '../nodes/onboarding.ts';
 import type { ProofGate } from '../nodes/proof-gate.ts';
 import type { Enrollment } from '../provisioning/enrollment.ts';
@@ -21,6 +22,7 @@ import { addWorkflowService } from './workflow-service.ts';
 export interface GrpcServerParts {
   workflows: Workflows;
   enrollment: Enrollment;
+  askingAgents: AskingAgents;
   onboarding: Onboarding;
   gate: ProofGate;
   /** Undefined when the site asks for no tokens. */

@@ -35,6 +35,7 @@ import type { StoredWorkflow } from '../workflow/workflow.ts';
 import { judgeCurrentReport } from './current-answers.ts';
 import { type GetActionParts, getAction, isWorkerId } from './get-action.ts';
 import { actionList, contextsFor, judgeLegacyReport, type ReportVerdict } from './legacy-answers.ts';
+import { peerAddress } from './peer-address.ts';
 import { backendFailure, refusal, toRefusal } from './refusal.ts';
 
 export interface WorkflowServiceParts extends GetActionParts {
@@ -83,6 +84,7 @@ export function addWorkflowService(server: Server, parts: WorkflowServiceParts):
       .then(async (caller) => {
         const { workerId } = call.request;
         if (!isWorkerId(workerId)) throw refusal(status.INVALID_ARGUMENT, 'invalid workflow id');
+        await hear(caller, workerId, call.getPeer());
         const workflows: StoredWorkflow[] = [];
         for (const workflow of parts.workflows.activeOf(workerId)) {
           if (await mayUse(caller, workflow)) workflows.push(workflow);
@@ -117,12 +119,20 @@ export function addWorkflowService(server: Server, parts: WorkflowServiceParts):
       agentId: call.request.agentId ?? '',
       attributes: call.request.agentAttributes,
       hostId: caller?.kind === 'node' ? caller.hostId : undefined,
+      address: isMachine(caller) ? peerAddress(call.getPeer()) : undefined,
       mayUse: (workflow) => mayUse(caller, workflow),
       onCanceled: (listener) => {
         if (call['cancelled']) listener();
         else call.on('cancelled', listener);
       },
     });
+  }
+
+  /** A store that fails must not keep an agent from its work. */
+  async function hear(caller: Caller | undefined, agentId: string, peer: string): Promise<void> {
+    if (!isMachine(caller)) return;
+    const hostId = caller?.hostId;
+    await parts.askingAgents.heard({ agentId, hostId }, peerAddress(peer)).catch(parts.onDefect);
   }
 
   async function report(bytes: Buffer, caller: Caller | undefined): Promise<Buffer> {
@@ -205,6 +215,11 @@ export function addWorkflowService(server: Server, parts: WorkflowServiceParts):
         );
     };
   }
+}
+
+/** Without tokens everybody is taken for the machine it says it is. */
+function isMachine(caller: Caller | undefined): caller is Extract<Caller, { kind: 'node' }> | undefined {
+  return caller === undefined || caller.kind === 'node';
 }
 
 function progressHeaders(): Metadata {

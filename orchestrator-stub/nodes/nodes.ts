@@ -27,7 +27,7 @@ export interface NodesOptions {
 }
 
 /** New strangers of one neighborhood (a /24): all of it may boot at once, several times; afterwards one a second. */
-const NEWCOMERS = { burst: 1000, perSecond: 1, inAll: { burst: 20_000, perSecond: 100 } } as const;
+export const NEWCOMERS = { burst: 1000, perSecond: 1, inAll: { burst: 20_000, perSecond: 100 } } as const;
 /** What is kept of a machine that nobody registered; a server with fifty disks says some 50 kB. */
 const STRANGER_BYTES = 64 * 1024;
 

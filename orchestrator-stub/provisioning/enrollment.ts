@@ -43,6 +43,8 @@ export type NotEnrolled = 'off' | 'disabled-for-host' | 'no-rule' | 'has-workflo
 const ID_CHARACTERS = 63;
 /** A server with a hundred disks says some 50 kB of itself. */
 const MAX_ATTRIBUTES = 256 * 1024;
+/** What is kept of a machine that nobody registered. */
+const STRANGER_BYTES = 64 * 1024;
 
 /**
  * Today's Tinkerbell: agents tell their attributes with every question, and may get a workflow by rule
@@ -69,7 +71,7 @@ export class Enrollment {
     const { store, hosts, now } = this.#options;
     await store.transaction(async () => {
       const host = await this.#hostOf(agentId, hostId);
-      if (!host) return;
+      if (!host || (!host.isRegistered && text.length > STRANGER_BYTES)) return;
       await hosts.saveAttributes(host.id, document, now());
       store.afterCommit(() => this.#known.set(key, digest));
     });

@@ -54,6 +54,11 @@ export class WorkerIndex {
     return this.#entries.get(worker)?.at(-1)?.id;
   }
 
+  /** The node of a worker that has, or had, a workflow. */
+  hostOf(worker: string): HostId | undefined {
+    return this.#entries.get(worker)?.at(-1)?.hostId;
+  }
+
   forget(id: string): void {
     this.#drop((entry) => entry.id === id);
   }

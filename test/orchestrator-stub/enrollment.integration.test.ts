@@ -45,11 +45,16 @@ describe('AgentAttributes', () => {
     expect((await running.api('GET', '/api/v1/nodes/till')).body.attributes).toEqual(attributes);
   });
 
-  test('of a machine nobody knows leave no trace while enrollment is off', async () => {
+  test('of a machine nobody knows make it a stranger', async () => {
     await failure(getAction());
-    expect((await running.api('GET', '/api/v1/nodes')).body.nodes).toEqual([]);
+    await expectStranger();
   });
 });
+
+async function expectStranger() {
+  const { nodes } = (await running.api('GET', '/api/v1/nodes')).body;
+  expect(nodes).toMatchObject([{ name: MAC, macs: [MAC], status: 'stranger' }]);
+}
 
 describe('GetAction with auto enrollment (docs/background/tinkerbell.md#getaction, docs/background/tinkerbell.md#enrollment)', () => {
   test('row: enrollment off → NOT_FOUND «no Workflows found»', async () => {
@@ -87,7 +92,7 @@ describe('GetAction with auto enrollment (docs/background/tinkerbell.md#getactio
       code: status.NOT_FOUND,
       details: `no Workflow Rule Sets found or matched for Agent ${MAC}`,
     });
-    expect((await running.api('GET', '/api/v1/nodes')).body.nodes).toEqual([]);
+    await expectStranger();
   });
 
   test('row: enrollment switched off for this hardware → FAILED_PRECONDITION', async () => {
@@ -118,7 +123,7 @@ describe('GetAction with auto enrollment (docs/background/tinkerbell.md#getactio
     const refused = await failure(getAction());
     expect(refused.code).toBe(status.INTERNAL);
     expect(refused.details).toMatch(/^error getting workflows: .*nothing/);
-    expect((await running.api('GET', '/api/v1/nodes')).body.nodes).toEqual([]);
+    await expectStranger();
   });
 
   test('a rule names the agent’s id, gives values, and may make a workflow that waits', async () => {

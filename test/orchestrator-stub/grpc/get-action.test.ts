@@ -3,6 +3,7 @@ import { status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { EventBus } from '../../../orchestrator-stub/events/bus.ts';
 import { type GetActionCall, getAction } from '../../../orchestrator-stub/grpc/get-action.ts';
+import { AskingAgents } from '../../../orchestrator-stub/nodes/asking-agents.ts';
 import { HostTable } from '../../../orchestrator-stub/nodes/host-table.ts';
 import { Nodes } from '../../../orchestrator-stub/nodes/nodes.ts';
 import { newHost } from '../../../orchestrator-stub/nodes/registration.ts';
@@ -38,16 +39,23 @@ const rethrow = (thrown: unknown) => {
 let store: SqliteStore;
 let workflows: Workflows;
 let enrollment: Enrollment;
+let askingAgents: AskingAgents;
+let hosts: HostTable;
 
 beforeEach(async () => {
   store = new SqliteStore(':memory:', { onDefect: rethrow });
   const bus = new EventBus(store);
-  const hosts = new HostTable(store, testSeal());
+  hosts = new HostTable(store, testSeal());
   const table = new WorkflowTable(store, testSeal());
   workflows = await Workflows.open({ store, table, bus, now, timeoutGraceMs: 0, onFailure: rethrow });
   const settings = () => SiteSettingsSchema.parse({});
   const nodes = new Nodes({
     ...{ store, hosts, bus, projectId: 'p', isStrict: false, now },
+    maxUnknown: () => 10,
+  });
+  askingAgents = new AskingAgents({
+    ...{ store, hosts, nodes, projectId: 'p', now },
+    workers: workflows.index,
     maxUnknown: () => 10,
   });
   enrollment = new Enrollment({
@@ -64,10 +72,18 @@ afterEach(async () => {
 
 const ask = (change: Partial<GetActionCall> = {}) =>
   getAction(
-    { workflows, enrollment, holdMs: 600_000, stopping: new AbortController().signal, onDefect: rethrow },
+    {
+      workflows,
+      enrollment,
+      askingAgents,
+      holdMs: 600_000,
+      stopping: new AbortController().signal,
+      onDefect: rethrow,
+    },
     {
       agentId: WORKER,
       hostId,
+      address: '10.0.0.7',
       attributes: undefined,
       mayUse: async () => true,
       onCanceled: () => {},
@@ -109,4 +125,12 @@ test('an agent that goes away while it waits for the store is not held', async (
   release();
   await expect(action).rejects.toMatchObject({ code: status.CANCELLED });
   await busy;
+});
+
+test('a node that asks is seen; a person who asks in its place is not', async () => {
+  await add('mine');
+  await ask({ address: undefined });
+  expect((await hosts.byId(hostId))?.lastSeenAt).toBeNull();
+  await ask();
+  expect((await hosts.byId(hostId))?.lastSeenAt).toBe(now().toISOString());
 });
