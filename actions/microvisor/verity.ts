@@ -1,9 +1,10 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** dm-verity on-disk format, version 1 (kernel documentation, verity; cryptsetup wiki, DMVerity): 4 KiB blocks, SHA-256. */
 const BLOCK = 4096;
 const DIGEST = 32;
 const PER_BLOCK = BLOCK / DIGEST;
+const ZEROS = Buffer.alloc(BLOCK);
 /** Offsets in the superblock. */
 const SUPER = {
   signature: 0, // "verity"
@@ -45,24 +46,44 @@ export async function buildVerityTree(
   pieces: AsyncIterable<Buffer>,
   { dataBytes, salt, uuid }: VerityParameters,
 ): Promise<VerityTree> {
-  const digestOf = (block: Buffer) => createHash('sha256').update(salt).update(block).digest();
-  const leaves: Buffer[] = [];
+  const digestOf = saltedDigest(salt);
+  const ofZeros = digestOf(ZEROS);
+  let level = levelFor(dataBytes / BLOCK);
+  let blocks = 0;
   for await (const piece of pieces) {
-    for (let at = 0; at < piece.length; at += BLOCK) leaves.push(digestOf(piece.subarray(at, at + BLOCK)));
+    for (let at = 0; at < piece.length; at += BLOCK) {
+      const block = piece.subarray(at, at + BLOCK);
+      // Free space is mostly zeros, and to compare is ten times as quick as to hash.
+      (block.equals(ZEROS) ? ofZeros : digestOf(block)).copy(level, blocks++ * DIGEST);
+    }
   }
   const levels: Buffer[] = [];
-  let digests = leaves;
-  while (digests.length > 1) {
-    const level = Buffer.alloc(Math.ceil(digests.length / PER_BLOCK) * BLOCK);
-    for (const [index, digest] of digests.entries()) digest.copy(level, index * DIGEST);
+  while (blocks > 1) {
     levels.unshift(level);
-    digests = [];
-    for (let at = 0; at < level.length; at += BLOCK) digests.push(digestOf(level.subarray(at, at + BLOCK)));
+    const above = levelFor(level.length / BLOCK);
+    blocks = 0;
+    for (let at = 0; at < level.length; at += BLOCK) {
+      digestOf(level.subarray(at, at + BLOCK)).copy(above, blocks++ * DIGEST);
+    }
+    level = above;
   }
   const superblock = encodeSuperblock({ dataBytes, salt, uuid });
   return {
-    rootHash: (digests[0] ?? Buffer.alloc(0)).toString('hex'),
+    rootHash: level.toString('hex', 0, blocks * DIGEST),
     bytes: Buffer.concat([superblock, ...levels]),
+  };
+}
+
+/** A level of the tree, still empty, for the digests of so many blocks. */
+const levelFor = (blocks: number) => Buffer.alloc(Math.ceil(blocks / PER_BLOCK) * BLOCK);
+
+/** One call for salt and block: an object for each of the hundred thousands of hashes costs more than the hash. */
+function saltedDigest(salt: Buffer): (block: Buffer) => Buffer {
+  const salted = Buffer.alloc(salt.length + BLOCK);
+  salt.copy(salted);
+  return (block) => {
+    block.copy(salted, salt.length);
+    return hash('sha256', salted, 'buffer');
   };
 }
 
