@@ -7,9 +7,10 @@ import { unpackKernel } from './unpack-kernel.ts';
 /**
  * For every kernel that starts under QEMU's translator; the product never asks for these. A busy host may give the machine no time for so long that the
  * kernel misses ten ticks of its timer, takes that for broken ("IO-APIC + timer doesn't work") and panics. And what guards a processor against
- * other programs costs a fifth of every program start where it is emulated.
+ * other programs costs a fifth of every program start where it is emulated. And the clock is right, however long a read of it takes: a kernel that
+ * doubts it goes over to one that costs a way out of the emulation at each read.
  */
-export const LAB_KERNEL_ARGUMENTS: readonly string[] = ['no_timer_check', 'mitigations=off'];
+export const LAB_KERNEL_ARGUMENTS: readonly string[] = ['no_timer_check', 'mitigations=off', 'tsc=reliable'];
 
 /** For `failOn`: the Micro-OS has given up, or its kernel. */
 export const GAVE_UP = /KINDLING-FATAL|Kernel panic - not syncing/;
