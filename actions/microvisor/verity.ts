@@ -74,7 +74,7 @@ export async function buildVerityTree(
   };
 }
 
-/** A level of the tree, still empty, for the digests of so many blocks. */
+/** A level of the tree, still empty, for the digests of this many blocks. */
 const levelFor = (blocks: number) => Buffer.alloc(Math.ceil(blocks / PER_BLOCK) * BLOCK);
 
 /** One call for salt and block: an object for each of the hundred thousands of hashes costs more than the hash. */
