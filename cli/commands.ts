@@ -12,6 +12,7 @@ export const COMMANDS: [name: string, summary: string, load: () => Promise<Defin
     async () => (await import('./node/node.ts')).defineNode,
   ],
   ['profile', 'what may be installed on nodes', async () => (await import('./profile.ts')).defineProfile],
+  ['bom', 'what machines have to be made of', async () => (await import('./bom.ts')).defineBom],
   ['site', 'see and change the site’s settings', async () => (await import('./site.ts')).defineSite],
   [
     'workflow',

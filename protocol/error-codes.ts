@@ -1007,6 +1007,12 @@ export const ERROR_CODES = {
     meaning: 'A line of the audit log is missing, or is not as it was written.',
     hint: 'Somebody wrote into the database behind the orchestrator. Keep a copy of the state folder, and compare with an earlier export (kindling audit --json).',
   },
+  KND_BILL_DIFFERS: {
+    exit: 4,
+    retryable: false,
+    meaning: 'The machine is not made of what its profile asks for. Nothing was written to it.',
+    hint: 'Put the right parts in and start it again, or take it as it is with "kindling bom accept".',
+  },
   KND_CONSOLE_MISSING: {
     exit: 3,
     retryable: false,

@@ -58,6 +58,8 @@ export interface Host {
   approvedKey?: string;
   /** When it proved itself last, and which CA certifies its TPM; absent for a node that was let in without. */
   proven?: { at: string; certifiedBy: string | null };
+  /** Differences from the bill of materials that a person accepted. */
+  acceptedParts?: string[];
   site: string | null;
   metadata: Record<string, string>;
   createdAt: string;

@@ -3,6 +3,7 @@ import { ERASE_METHODS } from '../../protocol/erase-methods.ts';
 import { KindlingError } from '../../protocol/error.ts';
 import { PROOF_REQUIREMENTS } from '../proof/decide-proof.ts';
 import { AgentsSchema } from './agents.ts';
+import { BillSchema } from './bill.ts';
 
 const name = z
   .string()
@@ -49,6 +50,9 @@ export const ProfileSchema = z
       .describe(
         'How disks are erased first; auto is quick and proves nothing, the NVMe and ATA methods prove it',
       ),
+    bill: BillSchema.nullable()
+      .default(null)
+      .describe('Parts that a machine must have before anything is written to it; null: any'),
     lvmSizeGb: z.number().int().min(0).max(100_000).default(0),
     kernelVersion: z.string().max(100).default(''),
     skipKernelUpgrade: z.boolean().default(false),

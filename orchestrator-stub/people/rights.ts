@@ -100,11 +100,12 @@ export const RIGHTS = {
   },
   'nodes:erase': {
     meaning:
-      'Everything that destroys data or takes a node away: re-provision, run a workflow, consent to a plan',
+      'Everything that destroys data or takes a node away: re-provision, run a workflow, consent to a plan, accept other parts than ordered',
     roles: ['operator'],
     routes: [
       'DELETE /api/v1/nodes/{id}',
       'POST /api/v1/nodes/{id}/deauthorise',
+      'POST /api/v1/nodes/{id}/accept-parts',
       'POST /api/v1/nodes/{id}/reprovision',
       'POST /api/v1/workflows',
       'POST /api/v1/workflows/{id}/cancel',
@@ -117,6 +118,7 @@ export const RIGHTS = {
     routes: [
       'PUT /api/v1/profiles/{name}',
       'DELETE /api/v1/profiles/{name}',
+      'POST /api/v1/profiles/{name}/bill',
       'PUT /api/v1/templates/{name}',
       'DELETE /api/v1/templates/{name}',
     ],

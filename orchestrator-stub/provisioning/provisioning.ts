@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { KindlingError, toErrorReport } from '../../protocol/error.ts';
 import type { HostId } from '../../protocol/ids.ts';
 import type { Credentials } from '../credentials/credentials.ts';
+import { billDifferences, learnBill } from '../nodes/bill.ts';
+import { hardwareFacts } from '../nodes/hardware-facts.ts';
 import { type Host, status } from '../nodes/host.ts';
 import type { HostTable } from '../nodes/host-table.ts';
 import {
@@ -20,7 +22,7 @@ import {
   unfinishedAgents,
 } from '../nodes/instance.ts';
 import type { Nodes } from '../nodes/nodes.ts';
-import { type Profile, templateOf } from '../nodes/profile.ts';
+import { type Profile, ProfileSchema, templateOf } from '../nodes/profile.ts';
 import { reopenOnboarding } from '../nodes/registration.ts';
 import type { SiteSettings } from '../settings/site-settings.ts';
 import type { DocumentTable } from '../store/document-table.ts';
@@ -239,6 +241,38 @@ export class Provisioning {
     return profile;
   }
 
+  /** A good machine shows what the others have to be made of. */
+  async learnBill(profileName: string, node: string): Promise<Profile> {
+    const { hosts, nodes, profiles, store } = this.#options;
+    return store.transaction(async () => {
+      const profile = await this.profile(profileName);
+      const host = await nodes.find(node);
+      const inventory = await hosts.inventory(host.id);
+      if (!inventory)
+        throw new KindlingError('KND_NODE_STATE', `${host.name} has not told what it is made of yet`);
+      const learned = ProfileSchema.parse({ ...profile, bill: learnBill(hardwareFacts(inventory)) });
+      await profiles.save(profileName, learned);
+      store.afterCommit(() => void this.catchUp()); // machines may wait for it to be corrected
+      return learned;
+    });
+  }
+
+  /** A person takes the machine as it is now; a further difference stops it again. */
+  async acceptParts(key: string): Promise<Host> {
+    const { hosts, nodes, store } = this.#options;
+    return store.transaction(async () => {
+      const host = await nodes.find(key);
+      const instance = await hosts.instance(host.id);
+      const differences = instance
+        ? await this.#differencesOf(host, await this.profile(instance.profile))
+        : [];
+      if (differences.length === 0)
+        throw new KindlingError('KND_NODE_STATE', `${host.name} does not differ from what was ordered`);
+      this.advance(host.id);
+      return nodes.change(host.id, (each) => ({ ...each, acceptedParts: differences }));
+    });
+  }
+
   async #advance(hostId: HostId): Promise<void> {
     const { hosts, store, postMortem } = this.#options;
     const instance = await store.transaction(async () => {
@@ -283,6 +317,7 @@ export class Provisioning {
       }
       const id = `workflow-${host.uuid ?? host.id}-g${instance.generation}`;
       const profile = await this.profile(instance.profile);
+      await this.#refuseOtherParts(host, profile);
       const data = templateData({
         host,
         instance,
@@ -299,6 +334,25 @@ export class Provisioning {
       const template = await this.#options.template(templateOf(profile));
       return defineWorkflow({ id, hostId, generation: instance.generation, template, data, now: now() });
     });
+  }
+
+  /** Before the workflow is there, so before a disk is touched. Throws KND_BILL_DIFFERS. */
+  async #refuseOtherParts(host: Host, profile: Profile): Promise<void> {
+    const differences = await this.#differencesOf(host, profile);
+    const refused = differences.filter((difference) => !host.acceptedParts?.includes(difference));
+    if (refused.length === 0) return;
+    throw new KindlingError(
+      'KND_BILL_DIFFERS',
+      `${host.name} is not what was ordered: ${refused.join('; ')}`,
+      {
+        hint: `Put the right parts in and start it again, or take it as it is: kindling bom accept ${host.name}`,
+      },
+    );
+  }
+
+  async #differencesOf(host: Host, { bill }: Profile): Promise<string[]> {
+    if (!bill) return [];
+    return billDifferences(bill, hardwareFacts(await this.#options.hosts.inventory(host.id)));
   }
 
   async #createInstance(host: Host, profile: string): Promise<Instance> {

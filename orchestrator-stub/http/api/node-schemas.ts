@@ -152,6 +152,10 @@ export const NodeSchema = z
       })
       .nullable(),
     mayEnroll: z.boolean(),
+    acceptedParts: z
+      .string()
+      .nullable()
+      .describe('Differences from the bill of materials that a person accepted'),
     inventory: z.unknown().optional().describe('Only for a single node'),
     attributes: z
       .unknown()

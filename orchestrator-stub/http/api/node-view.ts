@@ -38,6 +38,7 @@ export function nodeView(
     ekHash: host.ekHash ?? null,
     proven: host.proven ?? null,
     mayEnroll: host.mayEnroll ?? true,
+    acceptedParts: host.acceptedParts?.join('; ') ?? null,
     generation: instance?.generation ?? 0,
     provisionedGeneration: instance?.provisionedGeneration ?? 0,
     firstBootAt: instance?.firstBootAt ?? null,

@@ -1,5 +1,6 @@
 import type { ApiRoute } from '../../../net/server/route.ts';
 import { type AuditRouteParts, auditRoutes } from './audit-routes.ts';
+import { type BillRouteParts, billRoutes } from './bill-routes.ts';
 import { type DeviceRouteParts, deviceRoutes } from './device-routes.ts';
 import { type FloorRouteParts, floorRoutes } from './floor-routes.ts';
 import { type ImportRouteParts, importRoutes } from './import-routes.ts';
@@ -19,6 +20,7 @@ export type ApiParts = FloorRouteParts &
   PeopleRouteParts &
   DeviceRouteParts &
   AuditRouteParts &
+  BillRouteParts &
   RecordRouteParts &
   RecoveryKeyRouteParts &
   SealRouteParts &
@@ -30,6 +32,7 @@ export function apiRoutes(parts: ApiParts): ApiRoute[] {
   return [
     ...floorRoutes(parts),
     ...nodeRoutes(parts),
+    ...billRoutes(parts),
     ...importRoutes(parts),
     ...recordRoutes(parts),
     ...recoveryKeyRoutes(parts),

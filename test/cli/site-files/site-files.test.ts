@@ -36,6 +36,7 @@ const node = (change: Partial<NodeView>): NodeView => ({
   lastSeenAt: null,
   workflow: null,
   mayEnroll: true,
+  acceptedParts: null,
   proof: null,
   ekHash: null,
   proven: null,
