@@ -84,6 +84,11 @@ export const DEBIAN_PACKAGES: readonly DebianPackage[] = [
     reason: 'judges the Debian package of Kindling, in the long tests',
     isForTestsOnly: true,
   },
+  {
+    name: 'skopeo',
+    reason: 'a real reader for the container image of a release, in the tests',
+    isForTestsOnly: true,
+  },
   { name: 'shellcheck', reason: 'judges our shell scripts, in the tests' },
   { name: 'wget', reason: 'one of the programs the first-boot report may find in an installed system' },
   { name: 'chromium', reason: 'a real browser for the console, in the tests', isForTestsOnly: true },
