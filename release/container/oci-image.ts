@@ -34,7 +34,7 @@ interface Blob {
 
 /**
  * The program as an OCI image: one layer with the one file, in an archive that podman and skopeo load
- * (OCI image-spec 1.0: image-layout.md, config.md, manifest.md). 1 layer  2 config  3 manifest  4 index  5 archive
+ * (OCI image-spec 1.0: image layout, config, manifest). 1 layer  2 config  3 manifest  4 index  5 archive
  */
 export async function buildOciImage(program: string, stamp: BuildStamp, output: string): Promise<string> {
   const tree = await packTar(layerFiles(await readFile(program)), stamp.time);
