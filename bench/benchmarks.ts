@@ -2,6 +2,10 @@ import type { RunBenchmark } from './benchmark.ts';
 
 /** Every benchmark: what it tells, and the module that is loaded only when it runs. */
 export const BENCHMARKS: Record<string, { summary: string; load: () => Promise<RunBenchmark> }> = {
+  attest: {
+    summary: 'what the proof of a machine by its TPM costs the orchestrator',
+    load: async () => (await import('./attest.ts')).benchmarkAttest,
+  },
   demo: {
     summary: 'how long the demo takes when everything is built',
     load: async () => (await import('./demo.ts')).benchmarkDemo,

@@ -23,16 +23,22 @@ import { decodeDevicePath } from '../../formats/efi/device-path.ts';
 import { decodeLoadOption } from '../../formats/efi/load-option.ts';
 import { decodeManifest, encodeManifest } from '../../formats/image-manifest.ts';
 import { readPartitionTable } from '../../formats/partition-table/read.ts';
+import { decodeEventLog, EVENT, findForgedEvent } from '../../formats/tpm/event-log.ts';
+import { decodePublicArea, nameOf, publicKeyOf } from '../../formats/tpm/public-area.ts';
+import { decodeQuote } from '../../formats/tpm/quote.ts';
+import { decodeSignature } from '../../formats/tpm/signature.ts';
 import { readBtrfs } from '../../images/unused/btrfs.ts';
 import { readExt4 } from '../../images/unused/ext4.ts';
 import { readFat } from '../../images/unused/fat.ts';
 import { type FreeSpaceReader, PartitionReader } from '../../images/unused/file-system.ts';
 import { readXfs } from '../../images/unused/xfs.ts';
+import { PretendedTpm } from '../../lab/tpm/pretended-tpm.ts';
 import { createHttpServer } from '../../net/server/http-server.ts';
 import { classifyClient } from '../../netboot/dhcp/netboot-client.ts';
 import { otlpProtobufToJson, readOtlpJson } from '../../orchestrator-stub/http/otlp.ts';
 import { readMachineList } from '../../orchestrator-stub/imports/machine-list.ts';
 import { DiscoverySchema } from '../../orchestrator-stub/nodes/discovery.ts';
+import { makeCredential } from '../../orchestrator-stub/proof/make-credential.ts';
 import { decodeDhcpPacket } from '../../protocol/dhcp/packet.ts';
 import {
   CreateNodesRequestSchema,
@@ -44,6 +50,7 @@ import { openDocument } from '../../protocol/signed-document.ts';
 import { parseSyslog } from '../../protocol/syslog.ts';
 import { decodeTftpPacket } from '../../protocol/tftp/packet.ts';
 import { dialectOfReport } from '../../protocol/tink-dialect.ts';
+import { eventLog } from '../formats/tpm/logged.ts';
 import { decodeAndDrop } from './decode-and-drop.ts';
 import {
   cpioArchive,
@@ -111,6 +118,32 @@ function made(bytes: number, program: string, ...args: string[]): Buffer {
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/** What a machine shows of its TPM, which nobody believes yet. */
+function tpmEvidence(): FuzzTarget[] {
+  const { ekPublic, akPublic, quote, signature } = new PretendedTpm().showEvidence({
+    nonce: Buffer.alloc(32, 7),
+    pcrs: [0, 7],
+  });
+  return [
+    {
+      name: 'tpm key',
+      goods: [ekPublic, akPublic],
+      run: (input) => {
+        const area = decodePublicArea(input);
+        publicKeyOf(area);
+        makeCredential(area, nameOf(area), Buffer.alloc(32));
+      },
+    },
+    { name: 'tpm quote', goods: [quote], run: decodeQuote },
+    { name: 'tpm signature', goods: [signature], run: decodeSignature },
+    {
+      name: 'tpm event log',
+      goods: [eventLog([{ pcr: 7, type: EVENT.separator, data: Buffer.alloc(4) }])],
+      run: (input) => findForgedEvent(decodeEventLog(input)),
+    },
+  ];
 }
 
 function dhcp(): FuzzTarget {
@@ -435,6 +468,7 @@ export async function fuzzTargets(): Promise<FuzzTarget[]> {
       },
     },
     smbios(),
+    ...tpmEvidence(),
     {
       name: 'efi variable',
       structured: efiLoadOption,
