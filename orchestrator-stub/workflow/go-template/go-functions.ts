@@ -96,7 +96,7 @@ function areEqual(a: Value, b: Value): boolean {
 }
 
 function isNil(value: Value): boolean {
-  return value === null || value instanceof NilPointer;
+  return value === null || value instanceof NilPointer || (value instanceof List && value.isNil);
 }
 
 function kindOfComposite(value: Value): string {

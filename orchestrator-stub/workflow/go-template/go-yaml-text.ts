@@ -27,7 +27,7 @@ function node(value: Value, indent: number, isInList: boolean): string {
     return block(lines.join(''), indent, isInList);
   }
   if (value instanceof List) {
-    if (value.items.length === 0) return ' []\n';
+    if (value.items.length === 0) return value.isNil ? ' null\n' : ' []\n';
     const lines = value.items.map((each) => `${' '.repeat(indent)}-${node(each, indent + 2, true)}`);
     return block(lines.join(''), indent, isInList);
   }
@@ -44,7 +44,7 @@ function afterKey(value: Value, indent: number, column: number): string {
   if (value instanceof Struct) return afterKey(marshaled(value), indent, column);
   if (value instanceof GoMap || value instanceof List) {
     const text = node(value, indent, false);
-    return text.startsWith(' {}') || text.startsWith(' []') ? text : `\n${text}`;
+    return [' {}\n', ' []\n', ' null\n'].includes(text) ? text : `\n${text}`;
   }
   return ` ${scalar(value, indent, column + 1, false)}\n`;
 }

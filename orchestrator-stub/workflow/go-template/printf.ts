@@ -102,7 +102,7 @@ function formatArgument(verb: string, value: Value, flags: Flags): string {
 }
 
 function format(verb: string, value: Value, flags: Flags, isPlusV = false): string {
-  if (value === null) return verb === 'v' ? '<nil>' : badVerb(verb, null, flags);
+  if (value === null) return '<nil>'; // inside a list or a map, whatever the verb
   if (typeof value === 'boolean')
     return verb === 't' || verb === 'v' ? pad(String(value), flags) : badVerb(verb, value, flags);
   if (typeof value === 'number') return formatNumber(verb, value, flags);

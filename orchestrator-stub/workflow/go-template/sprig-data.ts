@@ -173,7 +173,10 @@ export const DATA_FUNCTIONS: Record<string, TemplateFunction> = {
   ...LIST_FUNCTIONS,
   list,
   tuple: list,
-  concat: takes('...any', (...lists) => new List(lists.flatMap((each) => concatenated(each)))),
+  concat: takes('...any', (...lists) => {
+    const items = lists.flatMap((each) => concatenated(each));
+    return new List(items, 'interface {}', items.length === 0);
+  }),
 
   dict: takes('...any', (...args) => dictOf(args)),
   get: takes('map string', (all, key) =>
