@@ -76,7 +76,7 @@ for (const transport of ['TLS + JWT', 'h2c'] as const) {
     const cloudInit =
       actionList.find(({ name }) => name === 'install-cloud-init')?.environment.join('\n') ?? '';
     const path = /\/api\/v1\/first-boot\/[0-9a-f]+/.exec(cloudInit)?.[0] ?? '';
-    expect((await running.api('POST', path, { token: null })).status).toBe(200);
+    expect((await running.api('POST', path, { json: {}, token: null })).status).toBe(200);
     expect((await running.api('GET', `/api/v1/nodes/${NODE.uuid}`)).body.status).toBe('Running');
   });
 
