@@ -47,7 +47,7 @@ export function defineStandalone(command: Command): void {
     .option('--node <identity>', 'the machine of `nodes` with this serial, UUID or MAC')
     .option('--part <part>', 'user-data, meta-data or network-config', 'user-data')
     .option('-o, --out <folder>', 'write all parts into this folder: a NoCloud seed')
-    .option('--parity', 'exactly what cluster-api-k3s would make from the kubernetes section')
+    .option('--parity', 'what cluster-api-k3s would make from the kubernetes section, in its form')
     .option('--endpoint <address>', 'address of the API server (parity)')
     .option('--token <token>', 'cluster token (parity); random if left out')
     .action(async (file, options) =>

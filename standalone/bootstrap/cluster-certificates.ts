@@ -1,10 +1,9 @@
 import 'reflect-metadata';
-import { webcrypto } from 'node:crypto';
+import { createPrivateKey, webcrypto } from 'node:crypto';
 import {
   BasicConstraintsExtension,
   KeyUsageFlags,
   KeyUsagesExtension,
-  PemConverter,
   X509CertificateGenerator,
 } from '@peculiar/x509';
 import type { ReferenceFile } from './reference-cloud-init.ts';
@@ -49,6 +48,11 @@ async function makeAuthority(now: Date): Promise<{ certificate: string; key: str
       ),
     ],
   });
-  const pkcs8 = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
-  return { certificate: certificate.toString('pem'), key: PemConverter.encode(pkcs8, 'PRIVATE KEY') };
+  const pkcs8 = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey));
+  const key = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' });
+  // As Go's encoders write them: PKCS #1 for RSA keys, and a line break at the end.
+  return {
+    certificate: `${certificate.toString('pem').trimEnd()}\n`,
+    key: key.export({ type: 'pkcs1', format: 'pem' }).toString(),
+  };
 }

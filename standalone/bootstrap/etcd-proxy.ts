@@ -4,7 +4,8 @@ import type { KthreesConfigSpec } from '../config/kubernetes-schema.ts';
 const DEFAULT_IMAGE = 'alpine/socat:1.8.0.0';
 
 /**
- * The manifest that lets a management cluster reach a member's etcd through the pod network. Only parity mode writes
+ * The manifest that lets a management cluster reach a member's etcd through the pod network, with the facts of
+ * cluster-api-k3s' own (pkg/etcd/etcd-proxy.yaml) in a layout of ours. Only parity mode writes
  * it: a standalone node has no management cluster, and an air-gapped one cannot pull the image.
  */
 export function etcdProxyManifest({ serverConfig: server = {} }: KthreesConfigSpec): string {
@@ -23,16 +24,20 @@ export function etcdProxyManifest({ serverConfig: server = {} }: KthreesConfigSp
           nodeSelector: { 'node-role.kubernetes.io/etcd': 'true' },
           tolerations: [
             toleration('node-role.kubernetes.io/control-plane'),
-            toleration('node-role.kubernetes.io/etcd'),
+            toleration('node-role.kubernetes.io/master'),
           ],
           containers: [
             {
               name: 'etcd-proxy',
               image: server.etcdProxyImage || `${registry}${DEFAULT_IMAGE}`,
-              env: [{ name: 'NODE_IP', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } }],
-              args: ['TCP-LISTEN:2379,reuseaddr,fork', 'TCP:$(NODE_IP):2379'],
+              env: [{ name: 'HOSTIP', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } }],
+              args: ['TCP4-LISTEN:2379,fork,reuseaddr', 'TCP4:$(HOSTIP):2379'],
+              resources: { limits: { memory: '200Mi' }, requests: { cpu: '100m', memory: '200Mi' } },
+              volumeMounts: [{ name: 'varlog', mountPath: '/var/log' }],
             },
           ],
+          terminationGracePeriodSeconds: 30,
+          volumes: [{ name: 'varlog', hostPath: { path: '/var/log' } }],
         },
       },
     },

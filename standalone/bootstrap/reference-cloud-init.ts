@@ -23,8 +23,9 @@ export interface ReferenceFile {
 const SENTINEL = 'mkdir -p /run/cluster-api && echo success > /run/cluster-api/bootstrap-success.complete';
 
 /**
- * The bootstrap data that cluster-api-k3s would make for the first server, byte for byte in form: its Jinja header, its
- * block scalars, its order of files (certificates, the template's files, etcd proxy, config.yaml last).
+ * The bootstrap data that cluster-api-k3s would make for the first server, in its form: its Jinja header, its block scalars,
+ * its order of files (certificates, the template's files, etcd proxy, config.yaml last). Not in every byte: the manifest of the
+ * etcd proxy is laid out by our own writer, and so is config.yaml where a text needs quotes or is long.
  */
 export function renderReference(input: ReferenceInput): string {
   const { spec } = input;

@@ -107,6 +107,19 @@ test('order of files: certificates, the template’s, etcd proxy, config.yaml la
   const certificate = new X509Certificate(certificates[0]?.content ?? '');
   expect(certificate.subject).toBe('CN=kubernetes');
   expect(certificate.ca).toBe(true);
+  for (const { path, content } of certificates) {
+    const kind = path.endsWith('.key') ? 'RSA PRIVATE KEY' : 'CERTIFICATE';
+    expect(content).toMatch(new RegExp(`^-----BEGIN ${kind}-----\\n[^-]+-----END ${kind}-----\\n$`));
+  }
+  const { spec } = parse(document.write_files.at(-2).content).spec.template;
+  expect(spec.tolerations.map(({ key }: { key: string }) => key)).toEqual([
+    'node-role.kubernetes.io/control-plane',
+    'node-role.kubernetes.io/master',
+  ]);
+  expect(spec.containers[0]).toMatchObject({
+    image: 'alpine/socat:1.8.0.0',
+    args: ['TCP4-LISTEN:2379,fork,reuseaddr', 'TCP4:$(HOSTIP):2379'],
+  });
 }, 60_000); // three RSA key pairs
 
 test('a cloud provider goes to kubelet and controller manager; false leaves disable-cloud-controller out', () => {
