@@ -168,6 +168,10 @@ export const MODULES: Record<Profile, readonly Modules[]> = {
       reason: 'file systems of what was just written',
     },
     { modules: ['efivarfs', 'efi_pstore'], reason: 'boot order and Secure Boot state' },
+    {
+      modules: ['tpm_tis', 'tpm_crb'],
+      reason: 'the TPM that proves the machine, and keeps the key of its disk',
+    },
     { modules: ['loop', 'squashfs', 'overlay'], reason: 'images inside files' },
     { modules: ['usbhid', 'hid_generic'], reason: 'USB keyboards, for the debug shell' },
     {
@@ -186,7 +190,6 @@ export const MODULES: Record<Profile, readonly Modules[]> = {
       modules: ['aesni_intel', 'xts', 'ecb', 'sha256_ssse3', 'sha512_ssse3', 'algif_skcipher'],
       reason: 'their ciphers, fast',
     },
-    { modules: ['tpm_tis', 'tpm_crb'], reason: 'the TPM that keeps the key' },
     { modules: ['dm_thin_pool', 'dm_snapshot', 'dm_mirror', 'dm_raid'], reason: 'logical volumes' },
     { modules: ['raid0', 'raid1', 'raid10', 'raid456'], reason: 'software RAID' },
     { modules: ['nbd'], reason: 'qcow2 images as disks (qemu-nbd)' },

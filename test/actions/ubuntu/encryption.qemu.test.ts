@@ -16,6 +16,9 @@ const keyIds = () => [...new Set(lab.escrowed.map(({ keyId }) => keyId))];
 // 22.04 has no partition for /boot: encryption-22.04.long.test.ts
 describe('full disk encryption of a mutable system, 24.04 around the /boot it has', () => {
   it('is hit by a power cut in the middle of the root', { timeout: LONG }, async () => {
+    // What an agent sends along when it proves the machine: the Micro-OS finds the firmware's log.
+    const log = await lab.run('wc -c < /sys/kernel/security/tpm0/binary_bios_measurements');
+    expect(Number(log)).toBeGreaterThan(1000);
     await lab.encryptUntil(/^encrypting the root [3-9]/);
     expect(keyIds()).toHaveLength(1);
     await lab.machine.powerCut();
