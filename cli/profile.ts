@@ -15,6 +15,7 @@ interface AddOptions extends ConnectionOptions {
   file?: string;
   image?: string;
   sha256?: string;
+  format?: string;
   immutable?: boolean;
   template?: string;
   security?: string;
@@ -35,6 +36,7 @@ export function defineProfile(command: Command): void {
     .option('--file <file>', 'all of it from a YAML or JSON file')
     .option('--image <url>', 'the system’s image')
     .option('--sha256 <hash>', 'of the image as it is downloaded')
+    .addOption(new Option('--format <format>', 'of the image').choices(['auto', 'raw', 'qcow2', 'iso']))
     .option('--immutable', 'an immutable system (template «microvisor»)')
     .option('--template <template>', 'workflow template')
     .option(
@@ -102,6 +104,7 @@ async function add(name: string, options: AddOptions): Promise<void> {
     ...(options.file ? readProfile(options.file) : {}),
     ...(options.image ? { imageUrl: options.image } : {}),
     ...(options.sha256 ? { imageSha256: options.sha256 } : {}),
+    ...(options.format ? { imageFormat: options.format } : {}),
     ...(options.immutable ? { osType: 'IMMUTABLE' } : {}),
     ...(options.template ? { template: options.template } : {}),
     ...(options.security ? { security: options.security } : {}),

@@ -17,7 +17,9 @@ export const ProfileSchema = z
     template: name
       .nullable()
       .default(null)
-      .describe('Workflow template; by default «ubuntu» for MUTABLE, «microvisor» for IMMUTABLE'),
+      .describe(
+        'Workflow template; by default «iso» for the format iso, «ubuntu» for MUTABLE, «microvisor» for IMMUTABLE',
+      ),
     imageUrl: z
       .string()
       .min(1)
@@ -29,9 +31,11 @@ export const ProfileSchema = z
       .default('')
       .describe('Of the file as it is downloaded, compressed'),
     imageFormat: z
-      .enum(['auto', 'raw', 'qcow2'])
+      .enum(['auto', 'raw', 'qcow2', 'iso'])
       .default('auto')
-      .describe('auto: a URL with «.img» whose first bytes are those of qcow2 is qcow2, anything else raw'),
+      .describe(
+        'auto: a URL with «.img» whose first bytes are those of qcow2 is qcow2, anything else raw; iso: a hybrid ISO, written as it is',
+      ),
     imageCaCert: z.string().max(20_000).default('').describe('PEM of the CA of the image server'),
     security: z
       .enum(['UNSPECIFIED', 'NONE', 'SECURE_BOOT_AND_FULL_DISK_ENCRYPTION'])
@@ -124,6 +128,13 @@ export async function checkProfile(
 /** Contradictions within a profile: what such a system could never do. */
 function contradiction(profile: Profile): string | undefined {
   const { agents, installerScript, osType } = profile;
+  if (
+    profile.imageFormat === 'iso' &&
+    (agents ?? installerScript ?? profile.cloudInit ?? profile.localAccount)
+  )
+    return 'an ISO is written as it is: no agents, installer, cloud-init or account can be placed in it';
+  if (profile.imageFormat === 'iso' && profile.security === 'SECURE_BOOT_AND_FULL_DISK_ENCRYPTION')
+    return 'an ISO is written as it is: its disk cannot be encrypted';
   if (osType === 'IMMUTABLE' && installerScript !== null)
     return 'an immutable system runs no installer script';
   if (osType === 'IMMUTABLE' && agents?.packages.length)
@@ -139,7 +150,7 @@ function contradiction(profile: Profile): string | undefined {
 /** Whether the installed system runs only when something more has been installed or started on it. */
 export function hasAgents(profile: Profile): boolean {
   const isInstalling = profile.osType === 'MUTABLE' && profile.installerScript !== null;
-  return !isStandalone(profile) && profile.cloudInit === null && (isInstalling || profile.agents !== null);
+  return reportsFirstBoot(profile) && profile.cloudInit === null && (isInstalling || profile.agents !== null);
 }
 
 export type Profile = z.output<typeof ProfileSchema>;
@@ -150,7 +161,14 @@ export function completeProfile(saved: Profile): Profile {
 }
 
 export function templateOf(profile: Profile): string {
-  return profile.template ?? (profile.osType === 'IMMUTABLE' ? 'microvisor' : 'ubuntu');
+  if (profile.template !== null) return profile.template;
+  if (profile.imageFormat === 'iso') return 'iso';
+  return profile.osType === 'IMMUTABLE' ? 'microvisor' : 'ubuntu';
+}
+
+/** Whether the installed system will tell that it has booted. In an ISO there is nothing of ours that could. */
+export function reportsFirstBoot(profile: Profile): boolean {
+  return !isStandalone(profile) && profile.imageFormat !== 'iso';
 }
 
 export function isStandalone(profile: Profile): boolean {

@@ -5,7 +5,7 @@ import type { NodeClient } from '../credentials/credentials.ts';
 import type { Discovery } from '../nodes/discovery.ts';
 import type { Host } from '../nodes/host.ts';
 import type { Instance } from '../nodes/instance.ts';
-import { hasAgents, isStandalone, type Profile } from '../nodes/profile.ts';
+import { hasAgents, isStandalone, type Profile, reportsFirstBoot } from '../nodes/profile.ts';
 import { agentVariables } from '../settings/agent-variables.ts';
 import type { SiteSettings } from '../settings/site-settings.ts';
 import { cloudInitTemplate } from '../workflow/built-in.ts';
@@ -83,7 +83,7 @@ export function templateData(inputs: WorkflowInputs): { [key: string]: TemplateD
     TinkerActionImageEfibootset: image('efibootset'),
     TinkerActionImageKernelUpgrade: image('kernelupgrd'),
     TinkerActionImageFdeDmv: image('fde_dmv'),
-    TinkerActionImageStreamOSImageToDisk: image(inputs.isQcow2 ? 'qemu_nbd_image2disk' : 'image2disk'),
+    TinkerActionImageStreamOSImageToDisk: image(writerOf(inputs)),
     EnvENProxyHTTP: settings.httpProxy,
     EnvENProxyHTTPS: settings.httpsProxy,
     EnvENProxyNoProxy: settings.noProxy,
@@ -128,7 +128,13 @@ function imageUrl(profile: Profile): string {
 
 /** Whether the installed system will report and then put itself at the head of the boot order. */
 function commitsBootOrder(profile: Profile): boolean {
-  return profile.cloudInit === null && !isStandalone(profile);
+  return profile.cloudInit === null && reportsFirstBoot(profile);
+}
+
+/** EMF has one action for qcow2 and one for everything else; Tinkerbell's name for an ISO says what is written. */
+function writerOf({ profile, isQcow2 }: WorkflowInputs): string {
+  if (profile.imageFormat === 'iso') return 'iso2disk';
+  return isQcow2 ? 'qemu_nbd_image2disk' : 'image2disk';
 }
 
 function cloudInit({ host, profile, settings, client, ca, origin, instance }: WorkflowInputs): string {

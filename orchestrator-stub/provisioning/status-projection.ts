@@ -2,7 +2,7 @@ import { status } from '../nodes/host.ts';
 import type { HostTable } from '../nodes/host-table.ts';
 import { markProvisioned } from '../nodes/instance.ts';
 import type { Nodes } from '../nodes/nodes.ts';
-import { isStandalone, type Profile } from '../nodes/profile.ts';
+import { type Profile, reportsFirstBoot } from '../nodes/profile.ts';
 import type { DocumentTable } from '../store/document-table.ts';
 import type { Store } from '../store/store.ts';
 import type { StoredWorkflow } from '../workflow/workflow.ts';
@@ -50,7 +50,7 @@ export class StatusProjection {
     if (!host || !instance || instance.generation !== generation) return;
     if (progress.state === 'SUCCESS') {
       const profile = await this.#options.profiles.get(instance.profile);
-      const isDone = profile !== undefined && isStandalone(profile);
+      const isDone = profile !== undefined && !reportsFirstBoot(profile);
       await hosts.saveInstance(markProvisioned(instance, generation, now(), { isStandalone: isDone }));
       const text = isDone ? 'Provisioned' : WHAT_FOLLOWS[profile?.after ?? 'reboot'];
       await nodes.change(

@@ -8,7 +8,11 @@ export interface Template {
 
 /** The templates that come with the stub: files a person can read. */
 export function builtInTemplates(): Template[] {
-  return ['microvisor', 'ubuntu'].map((name) => ({ name, text: read(`${name}.yaml`), isBuiltIn: true }));
+  return ['iso', 'microvisor', 'ubuntu'].map((name) => ({
+    name,
+    text: read(`${name}.yaml`),
+    isBuiltIn: true,
+  }));
 }
 
 /** What a node does that came back before its installed system had reported. Not for profiles, so not in the list. */

@@ -407,7 +407,7 @@ export const document: ConformanceDocument = {
       says: 'ISO images',
       state: 'open',
       tests: ['test/actions/image2disk/image2disk.integration.test.ts'],
-      remark: 'an action writes them; no profile format, no template, no how-to',
+      remark: 'written by a profile and a template of their own; no machine has booted one yet',
     },
   ],
 };

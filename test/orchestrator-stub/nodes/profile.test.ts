@@ -4,6 +4,7 @@ import {
   completeProfile,
   hasAgents,
   ProfileSchema,
+  templateOf,
 } from '../../../orchestrator-stub/nodes/profile.ts';
 
 const profile = (fields: object) =>
@@ -18,12 +19,21 @@ test('a profile that an older version saved has the defaults of what came later'
   expect(hasAgents(completed)).toBe(false);
 });
 
+test('the format says which template fits, unless the profile names one', () => {
+  const template = (fields: object) => templateOf(profile(fields));
+  expect(template({ imageFormat: 'iso', osType: 'IMMUTABLE' })).toBe('iso');
+  expect(template({ imageFormat: 'iso', template: 'mine' })).toBe('mine');
+  expect([template({}), template({ osType: 'IMMUTABLE' })]).toEqual(['ubuntu', 'microvisor']);
+});
+
 describe('what can never work is refused when the profile is saved', () => {
   test.each([
     [{ osType: 'IMMUTABLE', installerScript: '#!/bin/sh' }, /immutable system runs no installer/],
     [{ osType: 'IMMUTABLE', agents: { packages: ['node-agent'] } }, /immutable system installs no packages/],
     [{ installerScript: '#!/bin/sh', agents: { packages: ['x'] } }, /the script installs everything/],
     [{ standalone: true, agents: AGENTS }, /standalone node has no agents/],
+    [{ imageFormat: 'iso', agents: AGENTS }, /an ISO is written as it is/],
+    [{ imageFormat: 'iso', security: 'SECURE_BOOT_AND_FULL_DISK_ENCRYPTION' }, /cannot be encrypted/],
     [{ cloudInit: '#cloud-config', agents: AGENTS }, /replaces the file that starts its agents/],
   ])('%j', async (fields, message) => {
     await expect(check(fields)).rejects.toMatchObject({

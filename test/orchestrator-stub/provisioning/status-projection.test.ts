@@ -126,6 +126,7 @@ test.each([
     awaits: true,
   },
   { kind: 'a standalone node', profile: { standalone: true }, text: 'Provisioned', awaits: false },
+  { kind: 'a node with an ISO', profile: { imageFormat: 'iso' }, text: 'Provisioned', awaits: false },
   {
     kind: 'a mutable standalone node as EMF marks it',
     profile: { osType: 'MUTABLE', metadata: { 'standalone-node': 'true' } },

@@ -321,6 +321,22 @@ describe('ubuntu (docs/background/emf.md#ubuntu-template)', () => {
   });
 });
 
+test('an ISO is written as it is: nothing is placed in it, and its disk leads the boot order at once', () => {
+  const definition = workflow('iso', { imageFormat: 'iso', imageUrl: 'https://images.test/os.iso' });
+  expect(steps(definition)).toEqual([
+    ['secure-boot-status-flag-read', 560],
+    ['erase-non-removable-disk', 560],
+    ['stream-os-image', 9800],
+    ['efibootset-for-diskboot', 560],
+    ['reboot', 90],
+  ]);
+  expect(definition.actions[2]).toMatchObject({
+    image: 'localhost:7443/edge-orch/infra/tinker-actions/iso2disk:1.21.1',
+  });
+  expect(env(definition, 'stream-os-image')).toMatchObject({ IMG_URL: 'https://images.test/os.iso' });
+  expect(env(definition, 'efibootset-for-diskboot')).toEqual({ BOOT_POLICY: 'disk-first' });
+});
+
 describe.each([
   { template: 'microvisor', osType: 'IMMUTABLE' },
   { template: 'ubuntu', osType: 'MUTABLE' },
