@@ -67,6 +67,11 @@ export const COMMANDS: [name: string, summary: string, load: () => Promise<Defin
     async () => (await import('./record/record.ts')).defineRecord,
   ],
   [
+    'simulate',
+    'agents without machines: a floor at work before there is one',
+    async () => (await import('./simulate.ts')).defineSimulate,
+  ],
+  [
     'state',
     'move a site’s state between databases; change the key of its secrets',
     async () => (await import('./state.ts')).defineState,

@@ -58,6 +58,11 @@ export class ServerConnection {
     this.#token = environment['KINDLING_TOKEN'] ?? readIfThere(join(state, 'operator-token'))?.trim();
   }
 
+  /** Address of the orchestrator, as agents want it. */
+  get origin(): string {
+    return this.#url.origin;
+  }
+
   async call<T>(method: string, path: string, body?: unknown): Promise<T> {
     const content =
       body === undefined ? undefined : { type: 'application/json', bytes: JSON.stringify(body) };

@@ -21,12 +21,12 @@ export const FOLDERS: readonly Folder[] = [
   {
     name: 'test',
     holds: 'Mirrors the tree; `test/wire` and `test/provisioning` test several parts together',
-    mayImport: ['bench', 'demo', 'release', 'setup', 'lab', 'cli', ...PRODUCTS, ...NODE],
+    mayImport: ['bench', 'demo', 'release', 'setup', 'lab', 'cli', 'simulator', ...PRODUCTS, ...NODE],
   },
   {
     name: 'bench',
     holds: 'Kindling and its peers, measured in one run',
-    mayImport: ['demo', 'setup', 'lab', 'cli', ...PRODUCTS, ...NODE],
+    mayImport: ['demo', 'setup', 'lab', 'cli', 'simulator', ...PRODUCTS, ...NODE],
   },
   {
     name: 'demo',
@@ -51,7 +51,12 @@ export const FOLDERS: readonly Folder[] = [
   {
     name: 'cli',
     holds: 'The program `kindling`: one table of commands, one file or folder per command',
-    mayImport: PRODUCTS,
+    mayImport: ['simulator', ...PRODUCTS],
+  },
+  {
+    name: 'simulator',
+    holds: 'Agents without machines: everything is real but inventory and actions',
+    mayImport: NODE,
   },
   {
     name: 'orchestrator-stub',
