@@ -75,7 +75,7 @@ async function openState(options: DatabaseOptions): Promise<AsyncDisposable & { 
     throw thrown;
   };
   const location = { stateFolder: options.state, database: toAddress(options) };
-  const store = await openStore(location, { onDefect });
+  const store = await openStore(location, { onDefect, isAlone: true });
   return {
     store,
     [Symbol.asyncDispose]: async () => {

@@ -161,6 +161,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
 
   // 2 parts
   const bus = new EventBus(store);
+  await bus.recall();
   const credentials = await Credentials.open(store, seal);
   const user = options.user ?? { name: 'operator', password: openOperatorPassword(stateFolder) };
   const signIns = new SignIns(store, now);
@@ -280,6 +281,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   });
   const onAlarm = ({ code, message, hint }: KindlingError) => log.warn({ code, hint }, message);
   const gate = new ProofGate({
+    messenger: store,
     hosts,
     profiles,
     settings: () => settings.get(),
@@ -320,6 +322,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
     own: () => ownUrl,
   };
   const grpc = createGrpcServer({
+    refresh: () => store.refresh(),
     workflows,
     enrollment,
     askingAgents,
@@ -414,6 +417,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
   // 4 listeners
   workflows.start();
   floor.start();
+  store.follow();
   importWorker.start();
   await provisioning.catchUp();
   const listeners = await openListeners(options, certificates, { http, files, grpc: grpc.accept });
@@ -449,6 +453,7 @@ export async function startStub(options: StubOptions): Promise<Stub> {
       await syslog?.[Symbol.asyncDispose]();
       workflows.stop();
       floor.stop();
+      provisioning.stop();
       await importWorker.stop();
       await grpc.close();
       await Promise.all(listeners.all.map((listener) => listener.close()));

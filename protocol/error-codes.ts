@@ -1217,6 +1217,13 @@ export const ERROR_CODES = {
       'A secret in the database is not as the orchestrator sealed it: it was changed, or moved from another row.',
     hint: 'Find out who can write to the database, and bring back a backup from before.',
   },
+  KND_STATE_BEHIND: {
+    exit: 3,
+    retryable: false,
+    meaning:
+      'This orchestrator was cut off from its database for so long that it cannot catch up with the others, or the database was replaced. It takes no change and gives no work.',
+    hint: 'Start it again: it reads everything anew.',
+  },
   KND_STATE_CONFLICT: {
     exit: 3,
     retryable: true,
@@ -1247,8 +1254,8 @@ export const ERROR_CODES = {
   KND_STATE_IN_USE: {
     exit: 3,
     retryable: false,
-    meaning: 'Another orchestrator uses this database, and one at a time may.',
-    hint: 'Stop the other one, or give this one a database or schema of its own. If it was cut off from its database meanwhile, start it again.',
+    meaning: 'Other programs use this database, and this one needs it alone, or they are of another version.',
+    hint: 'To export or import the state, or to start a newer version: stop every orchestrator on this database first.',
   },
   KND_STATE_IO: {
     exit: 3,

@@ -1,6 +1,7 @@
 import { randomBytes, scryptSync, timingSafeEqual } from 'node:crypto';
 import type { HostId } from '../../protocol/ids.ts';
 import { placeOf, type Seal } from '../seal/seal.ts';
+import { Channel } from '../store/messages.ts';
 import type { Store } from '../store/store.ts';
 import { PasswordHashing } from './password-hashing.ts';
 
@@ -17,6 +18,15 @@ export interface ClientOwner {
   uuid: string | null;
 }
 
+/** How often others are told that a node’s token is in use: a third of the silence after which another machine may take its place. */
+const TOLD_OF_USE_MS = 10_000;
+
+/** A host has this client, or has none any more. */
+interface ClientChange {
+  hostId: HostId;
+  clientId: string | null;
+}
+
 /** Secrets of nodes and passwords of people. */
 export class Credentials {
   readonly #store: Store;
@@ -26,10 +36,19 @@ export class Credentials {
   readonly #hostOfClient = new Map<string, HostId>();
   /** When each node's token was used last. */
   readonly #usedAt = new Map<HostId, number>();
+  /** When other processes were told so. */
+  readonly #toldOfUseAt = new Map<HostId, number>();
+  readonly #channel: Channel<ClientChange>;
+  readonly #uses: Channel<{ hostId: HostId; at: number }>;
 
   private constructor(store: Store, seal: Seal, clients: { client_id: string; host_id: HostId }[]) {
     this.#store = store;
     this.#seal = seal;
+    this.#channel = new Channel(store, 'client', (change) => this.#follow(change));
+    this.#uses = new Channel(store, 'token-used', ({ hostId, at }) => {
+      this.#usedAt.set(hostId, Math.max(at, this.#usedAt.get(hostId) ?? at));
+      this.#toldOfUseAt.set(hostId, at);
+    });
     for (const row of clients) this.#hostOfClient.set(row.client_id, row.host_id);
   }
 
@@ -52,7 +71,7 @@ export class Credentials {
         this.#seal.seal(client.secret, placeOf('clients', clientId)),
         now.toISOString(),
       );
-      this.#store.afterCommit(() => this.#hostOfClient.set(clientId, host.id));
+      this.#channel.tell({ hostId: host.id, clientId });
       return client;
     });
   }
@@ -73,7 +92,12 @@ export class Credentials {
 
   /** A call came in with the node's token. */
   noteUse(hostId: HostId, at: Date): void {
-    this.#usedAt.set(hostId, at.getTime());
+    const time = at.getTime();
+    this.#usedAt.set(hostId, time);
+    const told = this.#toldOfUseAt.get(hostId);
+    if (told !== undefined && time - told < TOLD_OF_USE_MS) return;
+    this.#toldOfUseAt.set(hostId, time);
+    this.#uses.tell({ hostId, at: time });
   }
 
   wasUsedSince(hostId: HostId, time: Date): boolean {
@@ -84,12 +108,18 @@ export class Credentials {
   async revoke(hostId: HostId): Promise<void> {
     await this.#store.transaction(async () => {
       await this.#store.run('DELETE FROM clients WHERE host_id = ?', hostId);
-      this.#store.afterCommit(() => {
-        this.#usedAt.delete(hostId);
-        for (const [clientId, owner] of this.#hostOfClient)
-          if (owner === hostId) this.#hostOfClient.delete(clientId);
-      });
+      this.#channel.tell({ hostId, clientId: null });
     });
+  }
+
+  #follow({ hostId, clientId }: ClientChange): void {
+    if (clientId !== null) {
+      this.#hostOfClient.set(clientId, hostId);
+      return;
+    }
+    this.#usedAt.delete(hostId);
+    this.#toldOfUseAt.delete(hostId);
+    for (const [known, owner] of this.#hostOfClient) if (owner === hostId) this.#hostOfClient.delete(known);
   }
 
   /** The one person who may sign in. True: somebody else did before, or with another password. */

@@ -1,6 +1,7 @@
 import type { FloorChange } from '../../protocol/floor.ts';
 import type { HostId } from '../../protocol/ids.ts';
 import type { ImportEvent } from '../../protocol/imports.ts';
+import { Channel, type Messenger } from '../store/messages.ts';
 
 /** What the orchestrator tells its watchers: the CLI, the web page, tests. */
 export type StubEvent =
@@ -61,30 +62,43 @@ const KEPT_EVENTS = 5000;
 const KEPT_CHARACTERS = 8 * 1024 * 1024;
 
 /**
- * Numbers events, keeps the last ones so that a watcher that reconnects misses nothing, and passes them on. Nobody hears of
- * a change before it is committed: an event of an open transaction waits for its COMMIT and goes with its ROLLBACK.
+ * Passes events on, those of other processes too, and keeps the last ones so that a watcher that reconnects, here or elsewhere,
+ * misses nothing. Nobody hears of a change before it is committed: an event of an open transaction waits for its COMMIT and goes with
+ * its ROLLBACK.
  */
 export class EventBus {
-  readonly #afterCommit: (work: () => void) => void;
+  readonly #messenger: Messenger;
+  readonly #channel: Channel<Omit<NumberedEvent, 'id'>>;
   readonly #listeners = new Set<Listener>();
   readonly #kept: { numbered: NumberedEvent; characters: number }[] = [];
   #keptCharacters = 0;
-  // Starts from the clock so that ids keep growing across restarts and a stale Last-Event-ID is recognized.
-  #nextId = Date.now() * 1000;
+  /** No event up to this one is kept. */
+  #forgottenId: number;
 
-  constructor(store: { afterCommit: (work: () => void) => void }) {
-    this.#afterCommit = (work) => store.afterCommit(work);
+  constructor(messenger: Messenger) {
+    this.#messenger = messenger;
+    this.#forgottenId = messenger.lastId;
+    this.#channel = new Channel(messenger, 'event', (body, { id }) => this.#pass({ id, ...body }));
   }
 
-  /** The id of the last event, or the one before the first: where a watcher starts that has seen nothing yet. */
+  /** Finds the events that other processes have told of before this one was started. */
+  async recall(): Promise<void> {
+    const { messages, forgottenId } = await this.#messenger.recall<Omit<NumberedEvent, 'id'>>(
+      'event',
+      KEPT_EVENTS,
+    );
+    this.#forgottenId = forgottenId;
+    for (const { id, body } of messages) if (id <= this.lastId) this.#keep({ id, ...body });
+  }
+
+  /** The id that a watcher starts from that has seen nothing yet. */
   get lastId(): number {
-    return this.#nextId - 1;
+    return this.#messenger.lastId;
   }
 
   /** Whether there was something after this id that is no longer kept: who was away for so long looks at everything again. */
   hasForgotten(lastId: number): boolean {
-    const firstKept = this.#kept[0]?.numbered.id ?? this.#nextId;
-    return lastId < firstKept - 1 || lastId > this.lastId;
+    return lastId < this.#forgottenId || lastId > this.lastId;
   }
 
   get watchers(): number {
@@ -92,7 +106,7 @@ export class EventBus {
   }
 
   publish(event: StubEvent): void {
-    this.#afterCommit(() => this.#pass(event));
+    this.#channel.tell({ at: new Date().toISOString(), event });
   }
 
   /** Events after `lastId` that are still kept, then every new one. Returns the way to stop. */
@@ -104,14 +118,20 @@ export class EventBus {
     return () => this.#listeners.delete(listener);
   }
 
-  #pass(event: StubEvent): void {
-    const numbered = { id: this.#nextId++, at: new Date().toISOString(), event };
-    const characters = JSON.stringify(event).length;
+  #pass(numbered: NumberedEvent): void {
+    this.#keep(numbered);
+    for (const listener of this.#listeners) listener(numbered);
+  }
+
+  #keep(numbered: NumberedEvent): void {
+    const characters = JSON.stringify(numbered.event).length;
     this.#kept.push({ numbered, characters });
     this.#keptCharacters += characters;
     while (this.#kept.length > KEPT_EVENTS || this.#keptCharacters > KEPT_CHARACTERS) {
-      this.#keptCharacters -= this.#kept.shift()?.characters ?? 0;
+      const oldest = this.#kept.shift();
+      if (!oldest) return;
+      this.#keptCharacters -= oldest.characters;
+      this.#forgottenId = oldest.numbered.id;
     }
-    for (const listener of this.#listeners) listener(numbered);
   }
 }

@@ -104,6 +104,11 @@ export class FloorTable {
     };
   }
 
+  /** The group of every node. */
+  groups(): Promise<{ id: HostId; group: FloorGroup }[]> {
+    return this.#store.all('SELECT id, node_group AS "group" FROM floor');
+  }
+
   async countByStatus(): Promise<{ group: FloorGroup; status: NodeStatus; count: number }[]> {
     const rows = await this.#store.all<{ node_group: FloorGroup; status: NodeStatus; count: number }>(
       'SELECT node_group, status, count(*) AS count FROM floor GROUP BY node_group, status',

@@ -4,6 +4,7 @@ import type { EventBus } from '../events/bus.ts';
 import type { HostTable } from '../nodes/host-table.ts';
 import type { Nodes } from '../nodes/nodes.ts';
 import type { SiteSettings } from '../settings/site-settings.ts';
+import { Channel } from '../store/messages.ts';
 import type { Store } from '../store/store.ts';
 import type { StoredWorkflow } from '../workflow/workflow.ts';
 import type { Workflows } from '../workflow/workflows.ts';
@@ -28,6 +29,7 @@ export interface FloorOptions {
 
 /** How often the clock is asked which nodes have become silent. */
 const SWEEP_MS = 5000;
+const ROWS_AT_ONCE = 50;
 const HOUR_MS = 3_600_000;
 
 /**
@@ -38,19 +40,32 @@ export class Floor {
   readonly #options: FloorOptions;
   /** The group of every node as it was committed: who watches adjusts counters by it. */
   readonly #groups = new Map<string, FloorGroup>();
+  readonly #channel: Channel<{ id: HostId; group: FloorGroup | null }>;
   #sweeping: NodeJS.Timeout | undefined;
 
   private constructor(options: FloorOptions) {
     this.#options = options;
+    this.#channel = new Channel(options.store, 'floor-group', ({ id, group }) => {
+      if (group) this.#groups.set(id, group);
+      else this.#groups.delete(id);
+    });
     options.nodes.subscribe((hostId) => this.#refresh(hostId, { isProgress: false }));
     options.workflows.subscribe((workflow) => this.#follow(workflow));
   }
 
-  /** Makes every row anew: what wrote them last may have been an older version. */
+  /** Makes every row anew: what wrote them last may have been an older version. In parts, because others may be at work meanwhile. */
   static async open(options: FloorOptions): Promise<Floor> {
+    const { store, hosts, table } = options;
     const floor = new Floor(options);
-    await options.store.transaction(async () => {
-      for (const { id } of await options.hosts.list()) await floor.#refresh(id, { isProgress: false });
+    const ids = (await hosts.list()).map(({ id }) => id);
+    for (let start = 0; start < ids.length; start += ROWS_AT_ONCE) {
+      await store.transaction(async () => {
+        for (const id of ids.slice(start, start + ROWS_AT_ONCE))
+          await floor.#refresh(id, { isProgress: false });
+      });
+    }
+    await store.transaction(async () => {
+      for (const { id, group } of await table.groups()) floor.#groups.set(id, group);
     });
     return floor;
   }
@@ -113,11 +128,11 @@ export class Floor {
 
   /** Progress leaves the inventory as it is, which is large and need not be read for it. */
   async #refresh(id: HostId, { isProgress }: { isProgress: boolean }): Promise<void> {
-    const { hosts, workflows, table, bus, store, settings, now } = this.#options;
+    const { hosts, workflows, table, bus, settings, now } = this.#options;
     const was = this.#groups.get(id) ?? null;
     const host = await hosts.byId(id);
     if (!host) {
-      store.afterCommit(() => this.#groups.delete(id));
+      this.#channel.tell({ id, group: null });
       bus.publish({ type: 'floor', nodeId: id, node: null, was });
       return;
     }
@@ -129,7 +144,7 @@ export class Floor {
     const projected = floorNode({ host, instance, workflow, macs: known, firstBootMinutes }, now());
     const { node } = projected;
     await table.save(projected, host.createdAt);
-    store.afterCommit(() => this.#groups.set(id, node.group));
+    if (node.group !== before?.group) this.#channel.tell({ id, group: node.group });
     if (JSON.stringify(before) === JSON.stringify(node)) return;
     bus.publish({ type: 'floor', nodeId: id, node, was });
     if (node.status !== 'running' || before?.status === 'running' || !instance?.firstBootAt) return;

@@ -20,6 +20,8 @@ import { addReflectionService } from './reflection-service.ts';
 import { addWorkflowService } from './workflow-service.ts';
 
 export interface GrpcServerParts {
+  /** Resolves when memory has what was committed anywhere before the call. */
+  refresh: () => Promise<void>;
   workflows: Workflows;
   enrollment: Enrollment;
   askingAgents: AskingAgents;

@@ -39,6 +39,8 @@ import { peerAddress } from './peer-address.ts';
 import { backendFailure, refusal, toRefusal } from './refusal.ts';
 
 export interface WorkflowServiceParts extends GetActionParts {
+  /** Resolves when memory has what was committed anywhere before the call: the agent may have told another replica of its action. */
+  refresh: () => Promise<void>;
   /** Undefined when the site asks for no tokens. */
   identify: ((metadata: Metadata) => Promise<Caller>) | undefined;
   /** Which of the two dialects are spoken; both by default. */
@@ -196,8 +198,9 @@ export function addWorkflowService(server: Server, parts: WorkflowServiceParts):
     }
   }
 
-  function whoIs(metadata: Metadata): Promise<Caller | undefined> {
-    return parts.identify ? parts.identify(metadata) : Promise.resolve(undefined);
+  async function whoIs(metadata: Metadata): Promise<Caller | undefined> {
+    await parts.refresh();
+    return parts.identify?.(metadata);
   }
 
   function unary<Request, Response>(

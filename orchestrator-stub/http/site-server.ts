@@ -61,8 +61,11 @@ export function siteRoutes(parts: SiteServerParts): { api: ApiRoute[]; raw: RawR
   const api = apiRoutes(parts);
   const caller =
     access &&
-    ((authorization: string | undefined) =>
-      authorization ? access.identify(authorization) : Promise.resolve(undefined));
+    (async (authorization: string | undefined) => {
+      if (!authorization) return undefined;
+      await parts.store.refresh();
+      return access.identify(authorization);
+    });
   const raw = [
     ...plainRoutes(api, parts.ca, parts.version, parts.state, parts.onRefusal),
     ...keycloakRoutes(parts),
@@ -111,13 +114,14 @@ function fileRoutes({ artifacts, files, bus, hosts }: SiteServerParts): RawRoute
   ];
 }
 
-/** 1 who calls  2 which right the route asks for  3 whether the role has it. */
+/** 1 what other replicas have changed is known here  2 who calls  3 which right the route asks for  4 whether the role has it. */
 async function authorize(
   parts: SiteServerParts,
   request: IncomingMessage,
   route: RawRoute | ApiRoute,
 ): Promise<Person | undefined> {
   if (route.access === 'anyone') return undefined;
+  await parts.store.refresh();
   const person = await identifyPerson(parts, request);
   const right = rightOf(route);
   if (right && hasRight(person.role, right)) return person;

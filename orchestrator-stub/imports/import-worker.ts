@@ -127,7 +127,7 @@ export class ImportWorker {
 
   /** Judges the row again, for the site may have changed since it was checked, and does what is to be done. */
   async #importRow(record: ImportRecord, row: StoredRow): Promise<StoredRow> {
-    const { nodes, isStrict, advance, store } = this.#options;
+    const { nodes, isStrict, advance } = this.#options;
     const machine = readMachine({ line: row.line, fields: row.cells }, record.columns, isStrict);
     const decision = decideRow(machine, await surroundingsOf(this.#options, machine));
     switch (decision.verdict) {
@@ -140,7 +140,7 @@ export class ImportWorker {
       case 'changed': {
         const host = await nodes.correct(decision.host.id, decision.change);
         await this.#audit(record, host, decision.changes);
-        store.afterCommit(() => advance(host.id));
+        advance(host.id);
         return { ...row, outcome: 'changed', nodeId: host.id, before: decision.host };
       }
       case 'new': {

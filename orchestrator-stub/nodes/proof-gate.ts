@@ -8,12 +8,14 @@ import type { VendorCertificates } from '../proof/vendor-certificates.ts';
 import type { Want } from '../proof/verify-evidence.ts';
 import type { SiteSettings } from '../settings/site-settings.ts';
 import type { DocumentTable } from '../store/document-table.ts';
+import type { Messenger } from '../store/messages.ts';
 import { type Host, status } from './host.ts';
 import type { HostTable } from './host-table.ts';
 import { type OnboardingDecision, RPC_CODE } from './onboarding-decision.ts';
 import type { Profile } from './profile.ts';
 
 export interface ProofGateOptions {
+  messenger: Messenger;
   hosts: HostTable;
   profiles: DocumentTable<Profile>;
   settings: () => SiteSettings;
@@ -42,7 +44,7 @@ export class ProofGate {
 
   constructor(options: ProofGateOptions) {
     this.#options = options;
-    this.#approvals = new Approvals(options.now);
+    this.#approvals = new Approvals(options.messenger, options.now);
   }
 
   /** One for each stream. */

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { KindlingError } from '../../protocol/error.ts';
 import type { Person, PersonView, Role, TokenView } from '../../protocol/people.ts';
+import { Channel } from '../store/messages.ts';
 import type { Store } from '../store/store.ts';
 
 /** The owner of the state folder: the first admin, whom nobody can remove. */
@@ -27,10 +28,14 @@ export class People {
   readonly #store: Store;
   readonly #now: () => Date;
   readonly #listeners = new Set<() => void>();
+  readonly #channel: Channel<Record<string, never>>;
 
   constructor(store: Store, now: () => Date) {
     this.#store = store;
     this.#now = now;
+    this.#channel = new Channel(store, 'people', () => {
+      for (const listener of this.#listeners) listener();
+    });
   }
 
   /** Told when somebody may no longer do what they could. Returns what ends it. */
@@ -160,9 +165,7 @@ export class People {
   }
 
   #tellOfLoss(): void {
-    this.#store.afterCommit(() => {
-      for (const listener of this.#listeners) listener();
-    });
+    this.#channel.tell({});
   }
 }
 

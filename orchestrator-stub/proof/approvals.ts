@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { HostId } from '../../protocol/ids.ts';
+import { Channel, type Messenger } from '../store/messages.ts';
 
 /** What a machine is told from others by: its TPM, or the key of its boot where it has none. */
 export interface ShownMachine {
@@ -10,7 +11,15 @@ export interface ShownMachine {
 
 interface Waiting {
   machine: ShownMachine;
+  /** What its console shows. */
+  code: string;
   at: number;
+}
+
+/** A machine asks, or one was approved and nobody else waits to be this node. */
+interface ApprovalChange {
+  hostId: HostId;
+  waiting: Waiting | null;
 }
 
 /** Who asks again keeps its place: an agent does so every 32 seconds at least. */
@@ -22,29 +31,24 @@ const DIGITS = 6;
 
 /**
  * Machines that have shown which one they are, and wait for a person. Each is given a code of its own, for the node it says it is: the
- * person reads the code off the machine in front of them, so a stranger elsewhere is never the one that is approved. Kept in memory:
- * after a restart the machines ask again.
+ * person reads the code off the machine in front of them, so a stranger elsewhere is never the one that is approved. Kept in memory,
+ * of every process: after a restart the machines ask again.
  */
 export class Approvals {
   readonly #key = randomBytes(32);
   readonly #waiting = new Map<HostId, Map<string, Waiting>>();
   readonly #now: () => Date;
+  readonly #channel: Channel<ApprovalChange>;
 
-  constructor(now: () => Date) {
+  constructor(messenger: Messenger, now: () => Date) {
     this.#now = now;
+    this.#channel = new Channel(messenger, 'approval', (change) => this.#follow(change));
   }
 
   /** The code that the console of this machine is to show. */
   codeFor(hostId: HostId, machine: ShownMachine): string {
     const code = this.#code(hostId, machine);
-    const name = nameOf(machine);
-    const machines = this.#waiting.get(hostId) ?? new Map<string, Waiting>();
-    machines.delete(name);
-    machines.set(name, { machine, at: this.#now().getTime() });
-    dropOldest(machines, MOST_PER_NODE);
-    this.#waiting.delete(hostId);
-    this.#waiting.set(hostId, machines);
-    dropOldest(this.#waiting, MOST_NODES);
+    this.#channel.tell({ hostId, waiting: { machine, code, at: this.#now().getTime() } });
     return code;
   }
 
@@ -53,12 +57,22 @@ export class Approvals {
     const since = this.#now().getTime() - WAITS_MS;
     const typed = code.replaceAll(/[\s-]/g, '');
     const machines = [...(this.#waiting.get(hostId)?.values() ?? [])];
-    const [found, ...others] = machines.filter(
-      ({ machine, at }) => at >= since && this.#code(hostId, machine) === typed,
-    );
+    const [found, ...others] = machines.filter(({ code: shown, at }) => at >= since && shown === typed);
     if (!found || others.length > 0) return undefined;
-    this.#waiting.delete(hostId);
+    this.#channel.tell({ hostId, waiting: null });
     return found.machine;
+  }
+
+  #follow({ hostId, waiting }: ApprovalChange): void {
+    const machines = this.#waiting.get(hostId) ?? new Map<string, Waiting>();
+    this.#waiting.delete(hostId);
+    if (!waiting) return;
+    const name = nameOf(waiting.machine);
+    machines.delete(name);
+    machines.set(name, waiting);
+    dropOldest(machines, MOST_PER_NODE);
+    this.#waiting.set(hostId, machines);
+    dropOldest(this.#waiting, MOST_NODES);
   }
 
   #code(hostId: HostId, machine: ShownMachine): string {

@@ -12,6 +12,7 @@ import { makeRoomForUnknown } from '../nodes/unknown-machines.ts';
 import { type EnrollmentRule, matchRule } from '../settings/enrollment-rules.ts';
 import type { SiteSettings } from '../settings/site-settings.ts';
 import { resourceId } from '../store/identifiers.ts';
+import { Channel } from '../store/messages.ts';
 import type { Store } from '../store/store.ts';
 import type { Template } from '../workflow/built-in.ts';
 import { defineWorkflow } from '../workflow/definition.ts';
@@ -54,9 +55,13 @@ export class Enrollment {
   readonly #options: EnrollmentOptions;
   /** What each host's agent said last: the same again is not written again. */
   readonly #known = new Map<string, string>();
+  readonly #channel: Channel<{ key: string; digest: string }>;
 
   constructor(options: EnrollmentOptions) {
     this.#options = options;
+    this.#channel = new Channel(options.store, 'attributes', ({ key, digest }) =>
+      this.#known.set(key, digest),
+    );
   }
 
   /** Keeps what the agent says about its machine, if the machine is known here. */
@@ -73,7 +78,7 @@ export class Enrollment {
       const host = await this.#hostOf(agentId, hostId);
       if (!host || (!host.isRegistered && text.length > STRANGER_BYTES)) return;
       await hosts.saveAttributes(host.id, document, now());
-      store.afterCommit(() => this.#known.set(key, digest));
+      this.#channel.tell({ key, digest });
     });
   }
 

@@ -27,6 +27,7 @@ import { reopenOnboarding } from '../nodes/registration.ts';
 import type { SiteSettings } from '../settings/site-settings.ts';
 import type { DocumentTable } from '../store/document-table.ts';
 import { resourceId } from '../store/identifiers.ts';
+import { Channel } from '../store/messages.ts';
 import { isStateFailure } from '../store/state-failure.ts';
 import type { Store } from '../store/store.ts';
 import type { Template } from '../workflow/built-in.ts';
@@ -64,30 +65,36 @@ export interface FirstBootReport extends SystemReport {
   reason: string;
 }
 
+/** How long the process that is to advance a host is given before another looks whether it did. */
+const TAKEN_OVER_MS = 2000;
+
 /** Brings onboarded hosts to the system they should run: instance → workflow → first boot. */
 export class Provisioning {
   readonly #options: ProvisioningOptions;
   readonly #formats = new ImageFormats();
+  readonly #channel: Channel<{ hostId: HostId }>;
+  /** Hosts that another process is advancing, and is given time for. */
+  readonly #watched = new Map<HostId, NodeJS.Timeout>();
 
   constructor(options: ProvisioningOptions) {
     this.#options = options;
+    this.#channel = new Channel(options.store, 'advance', ({ hostId }, { isOwn }) => {
+      if (isOwn) this.#advanceNow(hostId);
+      else this.#advanceLater(hostId);
+    });
   }
 
   /**
    * Does whatever the host is ready for, in the background: after the transaction that is open, if one is. Safe to call at any time
-   * and any number of times.
+   * and any number of times. Should this process die meanwhile, another does it.
    */
   advance(hostId: HostId): void {
-    const { store, onFailure } = this.#options;
-    store.afterCommit(() => {
-      this.#advance(hostId)
-        .catch(async (thrown: unknown) => {
-          onFailure(thrown);
-          // That the state folder fails is not the node's fault: catchUp() comes back to it.
-          if (!isStateFailure(thrown)) await this.#fail(hostId, thrown);
-        })
-        .catch(onFailure);
-    });
+    this.#channel.tell({ hostId });
+  }
+
+  stop(): void {
+    for (const timer of this.#watched.values()) clearTimeout(timer);
+    this.#watched.clear();
   }
 
   /**
@@ -100,7 +107,7 @@ export class Provisioning {
       for (const { id, currentState } of await hosts.list()) {
         if (currentState !== 'ONBOARDED') continue;
         const instance = await hosts.instance(id);
-        if (!instance || needsProvisioning(instance)) this.advance(id);
+        if (!instance || needsProvisioning(instance)) this.#advanceNow(id);
       }
     } catch (thrown) {
       onFailure(thrown);
@@ -271,6 +278,28 @@ export class Provisioning {
       this.advance(host.id);
       return nodes.change(host.id, (each) => ({ ...each, acceptedParts: differences }));
     });
+  }
+
+  #advanceNow(hostId: HostId): void {
+    const { onFailure } = this.#options;
+    this.#advance(hostId)
+      .catch(async (thrown: unknown) => {
+        onFailure(thrown);
+        // That the state folder fails is not the node's fault: catchUp() comes back to it.
+        if (!isStateFailure(thrown)) await this.#fail(hostId, thrown);
+      })
+      .catch(onFailure);
+  }
+
+  /** Finds everything done, unless the process that was to do it has died. */
+  #advanceLater(hostId: HostId): void {
+    clearTimeout(this.#watched.get(hostId));
+    const timer = setTimeout(() => {
+      this.#watched.delete(hostId);
+      this.#advanceNow(hostId);
+    }, TAKEN_OVER_MS);
+    timer.unref();
+    this.#watched.set(hostId, timer);
   }
 
   async #advance(hostId: HostId): Promise<void> {

@@ -1,9 +1,11 @@
+import type { HostId } from '../../protocol/ids.ts';
 import { status } from '../nodes/host.ts';
 import type { HostTable } from '../nodes/host-table.ts';
 import { markProvisioned } from '../nodes/instance.ts';
 import type { Nodes } from '../nodes/nodes.ts';
 import { type Profile, reportsFirstBoot } from '../nodes/profile.ts';
 import type { DocumentTable } from '../store/document-table.ts';
+import { Channel } from '../store/messages.ts';
 import type { Store } from '../store/store.ts';
 import type { StoredWorkflow } from '../workflow/workflow.ts';
 import { provisioningStatus } from './status-text.ts';
@@ -28,23 +30,25 @@ export class StatusProjection {
   readonly #options: StatusProjectionOptions;
   /** What each host's status says while its workflow runs, as it was committed. */
   readonly #shown = new Map<string, string>();
+  readonly #channel: Channel<{ hostId: HostId; text: string | null }>;
 
   constructor(options: StatusProjectionOptions) {
     this.#options = options;
+    this.#channel = new Channel(options.store, 'status-shown', ({ hostId, text }) => {
+      if (text === null) this.#shown.delete(hostId);
+      else this.#shown.set(hostId, text);
+    });
   }
 
   /** A workflow has moved. */
   async follow({ definition, progress }: StoredWorkflow): Promise<void> {
-    const { hosts, nodes, store, now } = this.#options;
+    const { hosts, nodes, now } = this.#options;
     const { hostId, generation } = definition;
     if (generation === 0) return;
     const { text, indicator } = provisioningStatus(definition, progress);
     // Most reports only carry progress: the host's line stays the same and nothing needs to be read or written.
     if (this.#shown.get(hostId) === text) return;
-    store.afterCommit(() => {
-      if (progress.finishedAt) this.#shown.delete(hostId);
-      else this.#shown.set(hostId, text);
-    });
+    this.#channel.tell({ hostId, text: progress.finishedAt ? null : text });
     const host = await hosts.byId(hostId);
     const instance = await hosts.instance(hostId);
     if (!host || !instance || instance.generation !== generation) return;

@@ -3,6 +3,7 @@ import { PROOF_REQUIREMENTS, PROOF_TRUSTS } from '../proof/decide-proof.ts';
 import { isOfflineKey } from '../seal/offline-key.ts';
 import type { Seal } from '../seal/seal.ts';
 import { DocumentTable } from '../store/document-table.ts';
+import { Channel } from '../store/messages.ts';
 import type { Store } from '../store/store.ts';
 import { AgentVariablesSchema } from './agent-variables.ts';
 import { EnrollmentRuleSchema, withPatterns } from './enrollment-rules.ts';
@@ -106,12 +107,16 @@ const NAME = 'site';
 export class Settings {
   readonly #store: Store;
   readonly #table: DocumentTable<SiteSettings>;
+  readonly #channel: Channel<{ sealed: string }>;
   #current: SiteSettings;
 
   private constructor(store: Store, table: DocumentTable<SiteSettings>, current: SiteSettings) {
     this.#store = store;
     this.#table = table;
     this.#current = current;
+    this.#channel = new Channel(store, 'settings', ({ sealed }) => {
+      this.#current = table.opened(NAME, sealed);
+    });
   }
 
   static async open(store: Store, seal: Seal): Promise<Settings> {
@@ -134,9 +139,7 @@ export class Settings {
     return this.#store.transaction(async () => {
       const changed = SiteSettingsSchema.parse({ ...this.#current, ...change });
       await this.#table.save(NAME, changed);
-      this.#store.afterCommit(() => {
-        this.#current = changed;
-      });
+      this.#channel.tell({ sealed: this.#table.sealed(NAME, changed) });
       return changed;
     });
   }

@@ -40,8 +40,17 @@ export class DocumentTable<T> {
     await this.#store.run(
       `INSERT INTO ${this.#table} (name, document) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET document = excluded.document`,
       name,
-      this.#seal.seal(JSON.stringify(document), placeOf(this.#table, name)),
+      this.sealed(name, document),
     );
+  }
+
+  /** A document as it may leave the process. */
+  sealed(name: string, document: T): string {
+    return this.#seal.seal(JSON.stringify(document), placeOf(this.#table, name));
+  }
+
+  opened(name: string, sealed: string): T {
+    return this.#complete(JSON.parse(this.#seal.open(sealed, placeOf(this.#table, name))) as T);
   }
 
   async delete(name: string): Promise<boolean> {
@@ -49,6 +58,6 @@ export class DocumentTable<T> {
   }
 
   #open({ name, document }: Row): T {
-    return this.#complete(JSON.parse(this.#seal.open(document, placeOf(this.#table, name))) as T);
+    return this.opened(name, document);
   }
 }

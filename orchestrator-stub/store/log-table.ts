@@ -79,7 +79,8 @@ export class LogTable {
 
   /** A node that was deleted since its lines were taken has no log any more. */
   async #insert(hostId: HostId, line: LogLine): Promise<boolean> {
-    this.#arrivals += 1;
+    // By the clock, because other processes add lines too; later than the one before in any case.
+    this.#arrivals = Math.max(this.#arrivals + 1, Date.now() * 1000);
     const changes = await this.#store.run(
       `INSERT INTO log_lines (host_id, stream, sequence, time, level, message, fields, arrival, bytes)
        SELECT id, ?, ?, ?, ?, ?, ?, ?, ? FROM hosts WHERE id = ?

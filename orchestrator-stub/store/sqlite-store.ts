@@ -3,6 +3,8 @@ import { chmodSync, closeSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { type KindlingError, toKindlingError } from '../../protocol/error.ts';
+import { LocalMessenger } from './local-messenger.ts';
+import type { Heard, Message, Recalled, Topic } from './messages.ts';
 import { migrate } from './sqlite-migrations.ts';
 import { lackOfRoom, toStateFailure } from './state-failure.ts';
 import { StateHealth } from './state-health.ts';
@@ -19,6 +21,7 @@ const IN_MEMORY = ':memory:';
 interface Transaction {
   /** False from COMMIT or ROLLBACK on: what was started in it and outlives it is no longer part of it. */
   isOpen: boolean;
+  messages: Message[];
   /** What follows its COMMIT. */
   followers: (() => void)[];
 }
@@ -32,6 +35,7 @@ export class SqliteStore implements Store {
   readonly #folder: string;
   readonly #onDefect: StoreOptions['onDefect'];
   readonly #connection: DatabaseSync;
+  readonly #messenger: LocalMessenger;
   readonly #statements = new Map<string, StatementSync>();
   readonly #turns = new Turns();
   readonly #context = new AsyncLocalStorage<Transaction>();
@@ -40,6 +44,7 @@ export class SqliteStore implements Store {
   constructor(path: string, { onDefect }: StoreOptions) {
     this.#folder = dirname(path);
     this.#onDefect = onDefect;
+    this.#messenger = new LocalMessenger(onDefect);
     try {
       if (path !== IN_MEMORY) keepPrivate(path);
       this.#connection = new DatabaseSync(path);
@@ -105,6 +110,29 @@ export class SqliteStore implements Store {
     });
   }
 
+  get lastId(): number {
+    return this.#messenger.lastId;
+  }
+
+  tell(message: Message): void {
+    const transaction = this.current;
+    if (transaction) transaction.messages.push(message);
+    else this.#messenger.tell(message);
+  }
+
+  hear(topic: Topic, listener: (body: unknown, heard: Heard) => void): void {
+    this.#messenger.hear(topic, listener);
+  }
+
+  recall<Body>(): Promise<Recalled<Body>> {
+    return this.#messenger.recall();
+  }
+
+  /** There is no other process. */
+  async refresh(): Promise<void> {}
+
+  follow(): void {}
+
   async close(): Promise<void> {
     await this.#inTurn(() => {
       this.health.stop();
@@ -116,7 +144,7 @@ export class SqliteStore implements Store {
   async #transact<T>(work: () => Promise<T>, durability: Durability): Promise<T> {
     this.#setDurability(durability);
     this.#write('BEGIN IMMEDIATE');
-    const transaction: Transaction = { isOpen: true, followers: [] };
+    const transaction: Transaction = { isOpen: true, messages: [], followers: [] };
     let result: T;
     try {
       result = await this.#context.run(transaction, work);
@@ -129,6 +157,7 @@ export class SqliteStore implements Store {
     }
     this.health.worked();
     // Before the next turn, which finds in memory what the database has.
+    for (const message of transaction.messages) this.#messenger.tell(message);
     for (const follower of transaction.followers) this.#follow(follower);
     return result;
   }

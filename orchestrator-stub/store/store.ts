@@ -1,3 +1,4 @@
+import type { Messenger } from './messages.ts';
 import type { StateHealth } from './state-health.ts';
 
 /**
@@ -14,7 +15,7 @@ export type StoreValue = string | number | bigint | null | Uint8Array;
  * Where the orchestrator keeps its state. Every call may wait, so between two calls anything may have changed: what reads, decides and
  * writes does so in one transaction.
  */
-export interface Store {
+export interface Store extends Messenger {
   /** Whether changes are taken. */
   readonly health: StateHealth;
   /** The transaction that the caller is in: a key for what is to be remembered of it. Undefined outside of one. */
@@ -30,11 +31,16 @@ export interface Store {
   transaction<T>(work: () => Promise<T>, durability?: Durability): Promise<T>;
   /**
    * Does `work` once the open transaction is committed, in the order of the calls, and never if it is rolled back; at once where
-   * no transaction is open. Whatever others hear of a change, and whatever memory keeps of it, goes through here.
+   * no transaction is open, and after what it told was heard here. It is lost with this process: what memory keeps of a change, and
+   * what must be done after it, goes through tell().
    */
   afterCommit(work: () => void): void;
   /** Leaves nothing in the files of the database that was overwritten or deleted in these tables. Outside of a transaction. */
   scrub(tables: readonly string[]): Promise<void>;
+  /** Resolves when all that was committed before this call, by any process, is heard. A transaction begins with that by itself. */
+  refresh(): Promise<void>;
+  /** From now on messages of other processes are heard as they come. Called once all that hears them is there. */
+  follow(): void;
   /** Waits for what is under way. */
   close(): Promise<void>;
 }
@@ -42,4 +48,6 @@ export interface Store {
 export interface StoreOptions {
   /** Told when something that was to follow a COMMIT has failed: the change itself is done and stays. */
   onDefect: (thrown: unknown) => void;
+  /** No other process may use the state meanwhile. A SQLite file is never shared. */
+  isAlone?: boolean;
 }

@@ -52,6 +52,15 @@ export class WorkflowTable {
     );
   }
 
+  /** A definition as it may leave the process: what it carries may be secret. */
+  sealed(definition: WorkflowDefinition): string {
+    return sealDefinition(definition, this.#seal);
+  }
+
+  opened(sealed: string): WorkflowDefinition {
+    return openDefinition(sealed, this.#seal);
+  }
+
   async saveProgress(id: string, progress: WorkflowProgress): Promise<void> {
     await this.#store.run(
       'INSERT INTO workflow_progress (workflow_id, document) VALUES (?, ?) ON CONFLICT (workflow_id) DO UPDATE SET document = excluded.document',

@@ -1,6 +1,7 @@
 import { KindlingError } from '../../protocol/error.ts';
 import type { HostId } from '../../protocol/ids.ts';
 import type { EventBus } from '../events/bus.ts';
+import { Channel } from '../store/messages.ts';
 import type { Store } from '../store/store.ts';
 import { renderedAnew } from './rendered-anew.ts';
 import { WorkerIndex } from './worker-index.ts';
@@ -34,6 +35,18 @@ export interface WorkflowsOptions {
   onFailure: (thrown: unknown) => void;
 }
 
+/** What every process hears of a workflow, in the order of commits. */
+type Change =
+  | {
+      kind: 'changed';
+      id: string;
+      progress: WorkflowProgress;
+      /** Sealed. Null where the workflow was not over before: then every process holds it. */
+      definition: string | null;
+    }
+  | { kind: 'forgotten'; id: string }
+  | { kind: 'forgotten-with-host'; hostId: HostId };
+
 /** Finished workflows that are kept of one node. */
 const KEPT_PER_NODE = 20;
 /** How soon a timeout is ended again that could not be written down. */
@@ -42,8 +55,9 @@ const EXPIRE_AGAIN_MS = 2000;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * The workflows of the site. Those that are not over are held in memory, indexed by worker, so that a thousand polls
- * per second never reach the database; every change is committed before memory holds it and anybody hears of it.
+ * The workflows of the site. Those that are not over are held in memory, indexed by worker, so that a poll needs no table; every change is
+ * committed before memory holds it and anybody hears of it. Memory follows from what is heard, in the process that made the change as in
+ * every other: all hold the same.
  */
 export class Workflows {
   readonly #options: WorkflowsOptions;
@@ -52,11 +66,13 @@ export class Workflows {
   readonly #listeners: ((workflow: StoredWorkflow) => Promise<void>)[] = [];
   /** What each open transaction has changed and memory does not hold yet. */
   readonly #uncommitted = new WeakMap<object, Map<string, StoredWorkflow>>();
+  readonly #channel: Channel<Change>;
   #isStopped = false;
   readonly index = new WorkerIndex();
 
   private constructor(options: WorkflowsOptions, known: readonly StoredWorkflow[]) {
     this.#options = options;
+    this.#channel = new Channel(options.store, 'workflow', (change) => this.#follow(change));
     for (const workflow of known) this.#hold(workflow);
   }
 
@@ -85,7 +101,7 @@ export class Workflows {
     const workflow = { definition, progress: { ...newProgress(definition), isPaused } };
     await this.#options.store.transaction(async () => {
       await this.#options.table.insert(workflow);
-      await this.#changed(workflow);
+      await this.#changed(workflow, { isKnown: false });
     });
     return workflow;
   }
@@ -158,7 +174,7 @@ export class Workflows {
       const after = renderedAnew({ definition, progress }, fresh);
       await table.saveDefinition(after.definition);
       await table.saveProgress(id, after.progress);
-      await this.#changed(after);
+      await this.#changed(after, { isKnown: false });
       return after;
     });
   }
@@ -211,12 +227,7 @@ export class Workflows {
 
   /** The host is deleted, and its workflows with it. */
   forget(hostId: HostId): void {
-    this.#options.store.afterCommit(() => {
-      for (const { definition } of [...this.#active.values()]) {
-        if (definition.hostId === hostId) this.#release(definition.id);
-      }
-      this.index.forgetHost(hostId);
-    });
+    this.#channel.tell({ kind: 'forgotten-with-host', hostId });
   }
 
   /** How durable a change must be is known before its transaction begins: it is decided by what memory holds, if that is still so then. */
@@ -234,7 +245,7 @@ export class Workflows {
         if (progress === before.progress) return before;
         const after = { definition: before.definition, progress };
         await table.saveProgress(id, progress);
-        await this.#changed(after);
+        await this.#changed(after, { isKnown: !isTerminal(before.progress.state) });
         if (isTerminal(progress.state)) await this.#forgetOldOnes(after.definition.hostId);
         return after;
       },
@@ -243,25 +254,53 @@ export class Workflows {
     return result ?? this.#change(id, decide);
   }
 
-  async #changed(workflow: StoredWorkflow): Promise<void> {
+  async #changed(workflow: StoredWorkflow, { isKnown }: { isKnown: boolean }): Promise<void> {
     const { store } = this.#options;
     if (store.current) {
       const uncommitted = this.#uncommitted.get(store.current) ?? new Map<string, StoredWorkflow>();
       this.#uncommitted.set(store.current, uncommitted.set(workflow.definition.id, workflow));
     }
     for (const listener of this.#listeners) await listener(workflow);
-    store.afterCommit(() => {
-      this.#hold(workflow);
-      this.#schedule(workflow.definition.id);
-      this.#tell(workflow);
+    const { definition, progress } = workflow;
+    this.#channel.tell({
+      kind: 'changed',
+      id: definition.id,
+      progress,
+      definition: isKnown ? null : this.#options.table.sealed(definition),
     });
+    this.#publish(workflow);
+  }
+
+  #follow(change: Change): void {
+    switch (change.kind) {
+      case 'changed': {
+        const definition =
+          change.definition === null
+            ? this.#active.get(change.id)?.definition
+            : this.#options.table.opened(change.definition);
+        if (!definition) throw new Error(`workflow ${change.id} has changed and is not held`);
+        this.#hold({ definition, progress: change.progress });
+        this.#schedule(change.id);
+        this.index.wake(definition.actions.map(({ workerId }) => workerId));
+        break;
+      }
+      case 'forgotten':
+        this.index.forget(change.id);
+        break;
+      case 'forgotten-with-host':
+        for (const { definition } of [...this.#active.values()]) {
+          if (definition.hostId === change.hostId) this.#release(definition.id);
+        }
+        this.index.forgetHost(change.hostId);
+        break;
+    }
   }
 
   async #forgetOldOnes(hostId: HostId): Promise<void> {
-    const { store, table } = this.#options;
+    const { table } = this.#options;
     for (const id of await table.dispensableOf(hostId, KEPT_PER_NODE)) {
       await table.delete(id);
-      store.afterCommit(() => this.index.forget(id));
+      this.#channel.tell({ kind: 'forgotten', id });
     }
   }
 
@@ -320,9 +359,7 @@ export class Workflows {
     if (after.progress === before.progress) this.#schedule(id);
   }
 
-  #tell(workflow: StoredWorkflow): void {
-    const { definition, progress } = workflow;
-    this.index.wake(definition.actions.map(({ workerId }) => workerId));
+  #publish({ definition, progress }: StoredWorkflow): void {
     const index = Math.min(currentIndex(progress), definition.actions.length - 1);
     const before = currentIndex(progress) - 1;
     const done = progress.actions[before];

@@ -6,6 +6,7 @@ import { watchNodes } from '../../cli/node/watch.ts';
 import { openResponse } from '../../net/http.ts';
 import { EventBus, type StubEvent } from '../../orchestrator-stub/events/bus.ts';
 import { eventRoute } from '../../orchestrator-stub/http/events.ts';
+import { LocalMessenger } from '../../orchestrator-stub/store/local-messenger.ts';
 import { toHostId } from '../../protocol/ids.ts';
 
 const node = (status: string): StubEvent => ({
@@ -14,7 +15,10 @@ const node = (status: string): StubEvent => ({
   change: 'changed',
   status,
 });
-const newBus = () => new EventBus({ afterCommit: (work) => work() });
+const rethrow = (thrown: unknown) => {
+  throw thrown;
+};
+const newBus = () => new EventBus(new LocalMessenger(rethrow));
 
 let bus: EventBus;
 let server: Server;

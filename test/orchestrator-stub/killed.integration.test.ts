@@ -1,16 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { State, WorkflowService } from '../../protocol/generated/tink-legacy_pb.js';
 import { callUnary } from '../../protocol/grpc-service.ts';
 import { rounds, testRandom } from '../seeds/seeds.ts';
+import { ServedProcess } from './served-process.ts';
 
-const MAIN = new URL('../../cli/main.ts', import.meta.url).pathname;
 const AGENTS = 4;
 const KILLS = rounds(6);
 const MOST_REPORTS = 12;
@@ -28,11 +25,11 @@ ${Array.from({ length: ACTIONS }, (_, index) => `      - {name: action-${index},
 `;
 
 let folder: string;
-let server: RealServer;
+let server: ServedProcess;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kindling-killed-'));
-  server = await RealServer.start(folder, 0);
+  server = await ServedProcess.start(folder);
 });
 afterEach(async () => {
   await server.kill();
@@ -55,7 +52,7 @@ test('a server that is killed at any write has everything it acknowledged', asyn
     // Somewhere in the next reports, and at any instant of one: four are under way at a time.
     const after = 1 + Math.floor(random() * MOST_REPORTS);
     await reportUntilKilled(agents, after, random() * 3);
-    server = await RealServer.start(folder, server.port);
+    server = await ServedProcess.start(folder, { port: server.port });
     for (const { workflowId, acknowledged } of agents) {
       const { actions } = (await server.api('GET', `/api/v1/workflows/${workflowId}`)) as {
         actions: { state: string }[];
@@ -105,63 +102,4 @@ async function reportUntilKilled(
   );
   client.close();
   await killed;
-}
-
-/** `kindling serve` as a process of its own. */
-class RealServer {
-  readonly port: number;
-  readonly #child: ChildProcess;
-
-  private constructor(child: ChildProcess, port: number) {
-    this.#child = child;
-    this.port = port;
-  }
-
-  static async start(folder: string, port: number): Promise<RealServer> {
-    const address = ['--plain', '--host', '127.0.0.1', '--plain-port', String(port)];
-    const child = spawn(
-      process.execPath,
-      [
-        '--disable-warning=ExperimentalWarning',
-        MAIN,
-        'serve',
-        '--state',
-        folder,
-        ...address,
-        '--log',
-        'error',
-      ],
-      { stdio: ['ignore', 'pipe', 'inherit'] },
-    );
-    for await (const line of createInterface({ input: child.stdout })) {
-      const given = /serves http:\/\/127\.0\.0\.1:(\d+)/.exec(line)?.[1];
-      if (given !== undefined) return new RealServer(child, Number(given));
-    }
-    throw new Error('kindling serve ended before it served');
-  }
-
-  async api(method: string, path: string, json?: unknown): Promise<unknown> {
-    const response = await fetch(`http://127.0.0.1:${this.port}${path}`, {
-      method,
-      ...(json === undefined
-        ? {}
-        : { body: JSON.stringify(json), headers: { 'content-type': 'application/json' } }),
-    });
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
-    return response.json();
-  }
-
-  /** After less than a few milliseconds, without giving the loop a rest that would always fall between two reports. */
-  async killAfter(ms: number): Promise<void> {
-    const until = performance.now() + ms;
-    while (performance.now() < until) await Promise.resolve();
-    await this.kill();
-  }
-
-  async kill(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const gone = once(this.#child, 'exit');
-    this.#child.kill('SIGKILL');
-    await gone;
-  }
 }

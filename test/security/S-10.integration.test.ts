@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { EventBus, type NumberedEvent } from '../../orchestrator-stub/events/bus.ts';
+import { LocalMessenger } from '../../orchestrator-stub/store/local-messenger.ts';
 import { toHostId } from '../../protocol/ids.ts';
 import { NODE, RunningStub } from '../orchestrator-stub/running-stub.ts';
 
@@ -87,7 +88,7 @@ it('bytes without a token have a rate', async () => {
 });
 
 it('events that are kept for watchers have a size', () => {
-  const bus = new EventBus({ afterCommit: (work) => work() });
+  const bus = new EventBus(new LocalMessenger((thrown) => expect.fail(String(thrown))));
   for (let count = 0; count < 100; count += 1)
     bus.publish({ type: 'log', nodeId: toHostId('n'), lines: [{ message: 'x'.repeat(1_000_000) }] });
   const seen: NumberedEvent[] = [];

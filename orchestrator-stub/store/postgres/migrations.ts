@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg';
+import { KindlingError } from '../../../protocol/error.ts';
 import { checkLayout, STEPS } from '../migrations.ts';
 import { toPostgres } from './schema-text.ts';
 
@@ -17,14 +18,39 @@ const FUNCTIONS = `
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$ SELECT (${AS_TEXT})::bigint $$;
 `;
 
-/** What this engine keeps for itself: how far the layout is, whose database this is, and which transaction came last. */
+/**
+ * What this engine keeps for itself: how far the layout is, the table that a writer locks, and what processes tell each other. Ids
+ * start from the clock: a Last-Event-ID of a SQLite file, or of a database that was there before, is older than all.
+ */
 const OWN_TABLES = `
   CREATE TABLE IF NOT EXISTS kindling_layout (version BIGINT NOT NULL);
-  CREATE TABLE IF NOT EXISTS kindling_owner (owner TEXT PRIMARY KEY, commits BIGINT NOT NULL);
+  CREATE TABLE IF NOT EXISTS kindling_writer ();
+  CREATE TABLE IF NOT EXISTS kindling_outbox (
+    id BIGINT PRIMARY KEY,
+    at TIMESTAMPTZ NOT NULL DEFAULT now(),
+    topic TEXT NOT NULL,
+    body TEXT NOT NULL
+  );
+  INSERT INTO kindling_outbox (id, topic, body)
+    SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, 'begin', '{}'
+    WHERE NOT EXISTS (SELECT FROM kindling_outbox);
+  DROP TABLE IF EXISTS kindling_owner;
 `;
 
 /** Two programs that start at once must not both make the tables. The number means nothing: nobody else uses it. */
 const MIGRATION_LOCK = 7_318_001;
+
+/** Others use the database just now, so its layout stays as it is. */
+export async function checkOwnLayout(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ version: number }>('SELECT version FROM kindling_layout');
+  const version = checkLayout(rows[0]?.version ?? 0);
+  if (version === STEPS.length) return;
+  throw new KindlingError(
+    'KND_STATE_IN_USE',
+    `the database has layout ${version} and is used by an older version of kindling; this one needs ${STEPS.length}`,
+    { hint: 'Stop the older ones first; the first new one that starts changes the layout.' },
+  );
+}
 
 /** Brings the schema to the newest layout, all steps in one transaction. */
 export async function migrate(client: ClientBase): Promise<void> {

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import pg from 'pg';
 import { type KindlingError, toKindlingError } from '../../../protocol/error.ts';
+import type { Heard, Message, Recalled, Topic } from '../messages.ts';
 import { StateHealth } from '../state-health.ts';
 import { toStorable } from '../storable-text.ts';
 import type { Durability, Store, StoreOptions, StoreValue } from '../store.ts';
@@ -13,37 +14,42 @@ import {
   toClientConfig,
 } from './address.ts';
 import { isConflict, toDatabaseFailure } from './failure.ts';
+import { Latest } from './latest.ts';
+import { FORGET_OLD_MESSAGES, Outbox, type OutboxRow } from './outbox.ts';
 import { StatementTexts } from './statement-text.ts';
 import { TYPES } from './types.ts';
+import { WakeUp } from './wake-up.ts';
 import { WriterConnection } from './writer.ts';
 
-/** "buffered" as in the port: COMMIT does not wait for the disk. "synced" is what the server is set to, its replicas included. */
+/**
+ * One transaction at a time writes, over all processes: each waits for the lock of writers. LOCK TABLE needs no snapshot, so the transaction
+ * sees all that was committed before it got the lock. "buffered" as in the port: COMMIT does not wait for the disk. "synced" is what the
+ * server is set to, its standbys included.
+ */
+const LOCK = 'LOCK TABLE kindling_writer IN EXCLUSIVE MODE';
 const BEGIN: Record<Durability, string> = {
-  synced: 'BEGIN ISOLATION LEVEL SERIALIZABLE',
-  buffered: 'BEGIN ISOLATION LEVEL SERIALIZABLE; SET LOCAL synchronous_commit = off',
+  synced: `BEGIN ISOLATION LEVEL REPEATABLE READ; ${LOCK}`,
+  buffered: `BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL synchronous_commit = off; ${LOCK}`,
 };
 /** A transaction that met another program's is done anew so often. */
 const MOST_ATTEMPTS = 10;
+/** Messages without a transaction that wait while the database does not answer; the oldest are dropped. */
+const MOST_WAITING_MESSAGES = 1000;
+const FORGET_MS = 60_000;
 
 interface Transaction {
   /** False from COMMIT or ROLLBACK on: what was started in it and outlives it is no longer part of it. */
   isOpen: boolean;
-  hasWritten: boolean;
   /** Another program's transaction was in the way of this one. */
   hasConflict: boolean;
+  messages: Message[];
   /** What follows its COMMIT. */
   followers: (() => void)[];
 }
 
-/** A COMMIT whose answer was lost with the connection: nobody knows yet whether it happened. */
-interface Unsettled {
-  commit: number;
-  followers: (() => void)[];
-}
-
 /**
- * A PostgreSQL database of which this process is the only writer. One connection writes, one transaction at a time; others read at the
- * same time, and are answered once memory has what they saw.
+ * A PostgreSQL database that any number of processes share. Each writes by one connection. A transaction begins with the messages of all
+ * before it, so that memory is what the database has while it decides; others read at the same time.
  */
 export class PostgresStore implements Store {
   readonly health = new StateHealth(() => this.#probe());
@@ -54,28 +60,34 @@ export class PostgresStore implements Store {
   readonly #texts = new StatementTexts();
   readonly #turns = new Turns();
   readonly #context = new AsyncLocalStorage<Transaction>();
-  #commits = 0;
+  readonly #outbox: Outbox;
+  readonly #refreshing = new Latest(() => this.#catchUp());
+  readonly #wakeUp: WakeUp;
+  #waitingMessages: Message[] = [];
+  #isSending = false;
   #committing: Promise<void> | undefined;
-  #unsettled: Unsettled | undefined;
+  #forgotAt = 0;
 
-  private constructor(address: DatabaseAddress, { onDefect }: StoreOptions) {
+  private constructor(address: DatabaseAddress, { onDefect, isAlone }: StoreOptions) {
     this.#database = describeAddress(address);
     this.#onDefect = onDefect;
-    this.#writer = new WriterConnection(address);
+    this.#outbox = new Outbox(onDefect);
+    this.#writer = new WriterConnection(address, isAlone ?? false);
     this.#readers = new pg.Pool({
       ...toClientConfig(address),
       types: TYPES,
-      max: Math.max(1, (address.connections ?? DEFAULT_CONNECTIONS) - 1),
+      max: Math.max(1, (address.connections ?? DEFAULT_CONNECTIONS) - 2),
       query_timeout: ANSWER_MS,
     });
     // An idle connection was lost. It is out of the pool; the next one who asks finds out whether there is another.
     this.#readers.on('error', () => {});
+    this.#wakeUp = new WakeUp(address, () => void this.#look());
   }
 
   static async open(address: DatabaseAddress, options: StoreOptions): Promise<PostgresStore> {
     const store = new PostgresStore(address, options);
     try {
-      await store.#inTurn(async () => {});
+      await store.transaction(async () => {});
       return store;
     } catch (thrown) {
       await store.close();
@@ -89,11 +101,7 @@ export class PostgresStore implements Store {
   }
 
   async run(sql: string, ...values: StoreValue[]): Promise<number> {
-    const transaction = this.current;
-    if (transaction) {
-      transaction.hasWritten = true;
-      return (await this.#write(sql, values)).rowCount ?? 0;
-    }
+    if (this.current) return (await this.#write(sql, values)).rowCount ?? 0;
     const changes = await this.#inTurn(async () => (await this.#write(sql, values)).rowCount ?? 0);
     this.health.worked();
     return changes;
@@ -105,13 +113,7 @@ export class PostgresStore implements Store {
 
   async all<Row>(sql: string, ...values: StoreValue[]): Promise<Row[]> {
     if (this.current) return (await this.#write(sql, values)).rows as Row[];
-    if (this.#unsettled) await this.#inTurn(async () => {});
-    const { rows } = await this.#attempt(() =>
-      this.#readers.query(this.#texts.of(sql), values.map(toStored)),
-    );
-    // It may have seen what is just being committed: it is not to be ahead of memory.
-    if (this.#committing) await this.#committing;
-    return rows as Row[];
+    return this.#read<Row>(this.#texts.of(sql), values.map(toStored));
   }
 
   async transaction<T>(work: () => Promise<T>, durability: Durability = 'synced'): Promise<T> {
@@ -129,7 +131,45 @@ export class PostgresStore implements Store {
     for (const table of tables) await this.#inTurn(() => this.#query(`VACUUM FULL ${table}`));
   }
 
+  get lastId(): number {
+    return this.#outbox.lastId;
+  }
+
+  tell(message: Message): void {
+    const transaction = this.current;
+    if (transaction) {
+      transaction.messages.push(message);
+      return;
+    }
+    this.#waitingMessages.push(message);
+    void this.#sendWaiting();
+  }
+
+  hear(topic: Topic, listener: (body: unknown, heard: Heard) => void): void {
+    this.#outbox.hear(topic, listener);
+  }
+
+  async recall<Body>(topic: Topic, count: number): Promise<Recalled<Body>> {
+    const [oldest] = await this.#read<{ id: number }>('SELECT min(id) AS id FROM kindling_outbox', []);
+    const rows = await this.#read<{ id: number; body: string }>(
+      'SELECT id, body FROM kindling_outbox WHERE topic = $1 ORDER BY id DESC LIMIT $2',
+      [topic, count],
+    );
+    const messages = rows.reverse().map(({ id, body }) => ({ id, body: JSON.parse(body) as Body }));
+    const first = messages.length < count ? oldest?.id : messages[0]?.id;
+    return { messages, forgottenId: (first ?? 0) - 1 };
+  }
+
+  async refresh(): Promise<void> {
+    if (!this.current) await this.#refreshing.run();
+  }
+
+  follow(): void {
+    this.#wakeUp.start();
+  }
+
   async close(): Promise<void> {
+    await this.#wakeUp.stop();
     const turn = this.#turns.take();
     if (turn) await turn;
     try {
@@ -141,15 +181,10 @@ export class PostgresStore implements Store {
     }
   }
 
-  /** The one place where a transaction is done anew. What it did before is rolled back, and its followers are forgotten. */
+  /** The one place where a transaction is done anew. What it did before is rolled back, and what was to follow it is forgotten. */
   async #transactUntilAlone<T>(work: () => Promise<T>, durability: Durability): Promise<T> {
     for (let attempt = 1; ; attempt++) {
-      const transaction: Transaction = {
-        isOpen: true,
-        hasWritten: false,
-        hasConflict: false,
-        followers: [],
-      };
+      const transaction: Transaction = { isOpen: true, hasConflict: false, messages: [], followers: [] };
       try {
         return await this.#transact(transaction, work, durability);
       } catch (thrown) {
@@ -158,16 +193,17 @@ export class PostgresStore implements Store {
     }
   }
 
+  /** 1 the lock, and what others have changed  2 the work  3 its messages, with COMMIT  4 memory follows. */
   async #transact<T>(transaction: Transaction, work: () => Promise<T>, durability: Durability): Promise<T> {
     const { promise: committed, resolve: isCommitted } = Promise.withResolvers<void>();
     try {
-      await this.#query(BEGIN[durability]);
+      await this.#begin(durability);
       const result = await this.#context.run(transaction, work);
       transaction.isOpen = false;
       this.#committing = committed;
       await this.#commit(transaction);
       this.health.worked();
-      // Before the next turn, which finds in memory what the database has.
+      this.#outbox.committed(transaction.messages);
       this.#follow(transaction.followers);
       return result;
     } catch (thrown) {
@@ -181,32 +217,18 @@ export class PostgresStore implements Store {
     }
   }
 
-  /** The transaction counts itself: if the answer is lost, the count tells afterwards whether it was committed. */
-  async #commit({ hasWritten, followers }: Transaction): Promise<void> {
-    if (!hasWritten) {
-      await this.#query('COMMIT');
-      return;
-    }
-    const commit = this.#commits + 1;
-    try {
-      await this.#query(`UPDATE kindling_owner SET commits = ${commit}; COMMIT`);
-      this.#commits = commit;
-    } catch (thrown) {
-      if (toDatabaseFailure(thrown, this.#database)?.code === 'KND_STATE_CONNECTION')
-        this.#unsettled = { commit, followers };
-      throw thrown;
-    }
+  async #begin(durability: Durability): Promise<void> {
+    const { text, after } = this.#outbox.newerThanHeard();
+    const { rows } = await this.#query(`${BEGIN[durability]}; ${text}`);
+    await this.#attempt(async () => this.#outbox.found(rows as OutboxRow[], after));
   }
 
-  /** Whether a COMMIT happened whose answer was lost. If it did, what follows it follows now. */
-  async #settle(): Promise<void> {
-    if (!this.#unsettled) return;
-    const commits = await this.#writer.commits();
-    const { commit, followers } = this.#unsettled;
-    this.#unsettled = undefined;
-    if (commits < commit) return;
-    this.#commits = commits;
-    this.#follow(followers);
+  /**
+   * Where the answer to COMMIT is lost, the caller learns that it may have happened. If it did, this process hears the messages from the
+   * database, as every other does.
+   */
+  async #commit({ messages }: Transaction): Promise<void> {
+    await this.#query(messages.length > 0 ? `${this.#outbox.insertion(messages)}; COMMIT` : 'COMMIT');
   }
 
   /** A follower's fault must not look like a fault of the change, which is done. */
@@ -217,6 +239,49 @@ export class PostgresStore implements Store {
       } catch (thrown) {
         this.#onDefect(thrown);
       }
+    }
+  }
+
+  async #catchUp(): Promise<void> {
+    const { text, after } = this.#outbox.newerThanHeard();
+    const rows = await this.#read<OutboxRow>(text, []);
+    await this.#attempt(async () => this.#outbox.found(rows, after));
+  }
+
+  /** Woken, or a second has passed. What fails is seen by the health of the store, and tried again. */
+  async #look(): Promise<void> {
+    try {
+      await this.refresh();
+      await this.#sendWaiting();
+      if (performance.now() - this.#forgotAt < FORGET_MS) return;
+      this.#forgotAt = performance.now();
+      await this.run(FORGET_OLD_MESSAGES);
+    } catch (thrown) {
+      if (!toDatabaseFailure(thrown, this.#database)) this.#onDefect(thrown);
+    }
+  }
+
+  /** Messages that belong to no transaction, all that wait in one. */
+  async #sendWaiting(): Promise<void> {
+    if (this.#isSending) return;
+    this.#isSending = true;
+    try {
+      while (this.#waitingMessages.length > 0) await this.#send(this.#waitingMessages.splice(0));
+    } catch (thrown) {
+      if (!toDatabaseFailure(thrown, this.#database)) this.#onDefect(thrown);
+    } finally {
+      this.#isSending = false;
+    }
+  }
+
+  async #send(messages: readonly Message[]): Promise<void> {
+    try {
+      await this.transaction(async () => {
+        for (const message of messages) this.tell(message);
+      }, 'buffered');
+    } catch (thrown) {
+      this.#waitingMessages = [...messages, ...this.#waitingMessages].slice(-MOST_WAITING_MESSAGES);
+      throw thrown;
     }
   }
 
@@ -234,26 +299,31 @@ export class PostgresStore implements Store {
   async #probe(): Promise<KindlingError | undefined> {
     if (this.current) return undefined;
     try {
-      await this.#inTurn(() => this.#query('UPDATE kindling_owner SET commits = commits'));
+      await this.transaction(() => this.run('UPDATE kindling_layout SET version = version'));
       return undefined;
     } catch (thrown) {
       return toDatabaseFailure(thrown, this.#database) ?? toKindlingError(thrown);
     }
   }
 
-  /** One at a time, with a connection, and with memory as the database is. */
+  /** One at a time, with a connection. */
   async #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#turns.take();
     if (turn) await turn;
     try {
-      await this.#attempt(async () => {
-        await this.#writer.connect();
-        await this.#settle();
-      });
+      await this.#attempt(() => this.#writer.connect());
       return await work();
     } finally {
       this.#turns.end();
     }
+  }
+
+  /** Beside the transaction that is open. */
+  async #read<Row>(text: string, values: unknown[]): Promise<Row[]> {
+    const { rows } = await this.#attempt(() => this.#readers.query(text, values));
+    // It may have seen what this process is just committing: it is not to be ahead of memory.
+    if (this.#committing) await this.#committing;
+    return rows as Row[];
   }
 
   #write(sql: string, values: StoreValue[]): Promise<pg.QueryResult> {

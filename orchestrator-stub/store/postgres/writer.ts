@@ -1,32 +1,30 @@
-import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { KindlingError } from '../../../protocol/error.ts';
 import { Turns } from '../turns.ts';
 import { ANSWER_MS, type DatabaseAddress, describeAddress, toClientConfig } from './address.ts';
-import { migrate } from './migrations.ts';
+import { checkOwnLayout, migrate } from './migrations.ts';
 import { TYPES } from './types.ts';
 
-/** Held by the orchestrator that writes. The number means nothing: nobody else uses it. */
-const OWNER_LOCK = 7_318_002;
+/** Held by every process that uses the database; alone by one that others must not disturb. The number means nothing: nobody else uses it. */
+const USERS_LOCK = 7_318_002;
+const LOCK = `${USERS_LOCK}, hashtext(current_schema())`;
 const OLDEST_VERSION = 150_000;
 const LOCK_MS = 2000;
+/** A process that stands still in the middle of a transaction keeps all others from writing: the server ends its session. */
+const STANDSTILL_MS = 5000;
 /** lock_not_available */
 const LOCK_TIMEOUT = '55P03';
 
-/**
- * The one connection that writes, made anew when it was lost. It holds the database for this process: memory follows what this process
- * commits, so a second one that writes would make it wrong. An orchestrator that took the database in between keeps it.
- */
+/** The one connection that writes for this process, made anew when it was lost. */
 export class WriterConnection {
   readonly #address: DatabaseAddress;
-  readonly #owner = randomUUID();
+  readonly #isAlone: boolean;
   readonly #turns = new Turns();
   #client: pg.Client | undefined;
-  #serverProcess: number | undefined;
-  #connections = 0;
 
-  constructor(address: DatabaseAddress) {
+  constructor(address: DatabaseAddress, isAlone: boolean) {
     this.#address = address;
+    this.#isAlone = isAlone;
   }
 
   /** Connects if need be. Called in a turn of the store, so never twice at once. */
@@ -44,23 +42,23 @@ export class WriterConnection {
     client.on('end', drop);
     try {
       await client.connect();
-      await this.#take(client);
+      await this.#prepare(client);
     } catch (thrown) {
       await end(client);
       throw thrown;
     }
     this.#client = client;
-    this.#connections += 1;
   }
 
-  /** One statement after the other, for all callers: PostgreSQL answers one at a time. */
+  /** One statement after the other, for all callers: PostgreSQL answers one at a time. Of several in one text the last answer counts, or COMMIT's. */
   async query(sql: string, values?: unknown[]): Promise<pg.QueryResult> {
     const turn = this.#turns.take();
     if (turn) await turn;
     try {
       const client = this.#client;
       if (!client) throw new Error('Connection terminated');
-      return await client.query(sql, values);
+      const answers: pg.QueryResult | pg.QueryResult[] = await client.query(sql, values);
+      return Array.isArray(answers) ? lastOf(answers) : answers;
     } catch (thrown) {
       // pg goes on waiting for the answer, and would give it to the next who asks.
       if (thrown instanceof Error && thrown.message === 'Query read timeout') await this.close();
@@ -70,30 +68,60 @@ export class WriterConnection {
     }
   }
 
-  /** How many of our transactions are committed, as the database knows it. */
-  async commits(): Promise<number> {
-    const { rows } = await this.query('SELECT commits FROM kindling_owner WHERE owner = $1', [this.#owner]);
-    return (rows[0] as { commits: number } | undefined)?.commits ?? 0;
-  }
-
   async close(): Promise<void> {
     const client = this.#client;
     this.#client = undefined;
     if (client) await end(client);
   }
 
-  /** 1 a server we know  2 nobody else writes  3 the newest layout  4 ours, and still ours after a pause. */
-  async #take(client: pg.Client): Promise<void> {
+  /** 1 a server we know  2 our place among those that use it  3 the layout that we know. */
+  async #prepare(client: pg.Client): Promise<void> {
     await this.#checkServer(client);
-    await this.#lock(client);
-    if (this.#connections === 0) {
+    await client.query(
+      `SET idle_in_transaction_session_timeout = ${STANDSTILL_MS}; SET lock_timeout = ${LOCK_MS}`,
+    );
+    if (await this.#takeAlone(client)) {
       await this.#migrate();
-      await client.query('DELETE FROM kindling_owner');
-      await client.query('INSERT INTO kindling_owner (owner, commits) VALUES ($1, 0)', [this.#owner]);
-      return;
+      if (!this.#isAlone) await this.#share(client);
+    } else {
+      await this.#lockShared(client);
+      await checkOwnLayout(client);
     }
-    const { rowCount } = await client.query('SELECT 1 FROM kindling_owner WHERE owner = $1', [this.#owner]);
-    if (!rowCount) throw this.#inUse('another orchestrator used the database while we were cut off from it');
+    await client.query('RESET lock_timeout');
+  }
+
+  /** Who is alone may change the layout: no older version works with it meanwhile. */
+  async #takeAlone(client: pg.Client): Promise<boolean> {
+    if (!this.#isAlone) {
+      const { rows } = await client.query<{ taken: boolean }>(
+        `SELECT pg_try_advisory_lock(${LOCK}) AS taken`,
+      );
+      return rows[0]?.taken ?? false;
+    }
+    await this.#waitFor(client, `SELECT pg_advisory_lock(${LOCK})`);
+    return true;
+  }
+
+  async #lockShared(client: pg.Client): Promise<void> {
+    await this.#waitFor(client, `SELECT pg_advisory_lock_shared(${LOCK})`);
+  }
+
+  /** There is no moment in between in which another could be alone. */
+  async #share(client: pg.Client): Promise<void> {
+    await this.#lockShared(client);
+    await client.query(`SELECT pg_advisory_unlock(${LOCK})`);
+  }
+
+  /** A session that ends just now (a restart, a cut cable) still has the lock for a moment: it is waited for. */
+  async #waitFor(client: pg.Client, lock: string): Promise<void> {
+    try {
+      await client.query(lock);
+    } catch (thrown) {
+      if (!isLockTimeout(thrown)) throw thrown;
+      throw this.#inUse(
+        this.#isAlone ? 'an orchestrator uses the database' : 'another program has the database for itself',
+      );
+    }
   }
 
   /** Over a connection of its own: to change a large table may take longer than an answer may otherwise. */
@@ -118,33 +146,6 @@ export class WriterConnection {
     if (server.encoding !== 'UTF8') throw this.#refused(`its encoding is ${server.encoding}, not UTF8`);
   }
 
-  /** A session that ends just now (a restart, a cut cable) still has the lock for a moment: it is waited for. */
-  async #lock(client: pg.Client): Promise<void> {
-    if (this.#serverProcess !== undefined) await this.#endOldSession(client, this.#serverProcess);
-    await client.query(`SET lock_timeout = ${LOCK_MS}`);
-    try {
-      const { rows } = await client.query<{ pid: number }>(
-        'SELECT pg_backend_pid() AS pid FROM pg_advisory_lock($1, hashtext(current_schema()))',
-        [OWNER_LOCK],
-      );
-      this.#serverProcess = rows[0]?.pid;
-    } catch (thrown) {
-      if (isLockTimeout(thrown)) throw this.#inUse('another orchestrator uses the database');
-      throw thrown;
-    }
-    await client.query('RESET lock_timeout');
-  }
-
-  /** After a cut cable the server may believe for hours that our old session lives. */
-  async #endOldSession(client: pg.Client, serverProcess: number): Promise<void> {
-    await client.query(
-      `SELECT pg_terminate_backend(pid, $2) FROM pg_locks
-       WHERE locktype = 'advisory' AND classid = $1::oid AND pid = $3
-       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-      [OWNER_LOCK, LOCK_MS, serverProcess],
-    );
-  }
-
   #inUse(message: string): KindlingError {
     return new KindlingError('KND_STATE_IN_USE', `${message} (${describeAddress(this.#address)})`);
   }
@@ -156,6 +157,13 @@ export class WriterConnection {
       { hint: 'Make a database with encoding UTF8 on PostgreSQL 15 or newer.' },
     );
   }
+}
+
+/** The rows of the last statement; of "…; COMMIT" nobody asks for any. */
+function lastOf(answers: readonly pg.QueryResult[]): pg.QueryResult {
+  const last = answers.at(-1);
+  if (!last) throw new Error('PostgreSQL gave no answer');
+  return last;
 }
 
 function isLockTimeout(thrown: unknown): boolean {

@@ -254,6 +254,18 @@ export function describeStore({ name, open, failCommit }: Engine): void {
         expect(await names()).toEqual(['a', 'b']);
       });
 
+      test('comes after what was told: whatever follows finds memory as the database is', async () => {
+        const seen: unknown[] = [];
+        store.hear('settings', (body, { isOwn }) => seen.push({ body, isOwn }));
+        await store.transaction(async () => {
+          store.afterCommit(() => seen.push('follows'));
+          await save('a');
+          store.tell({ topic: 'settings', body: { name: 'a' } });
+          store.tell({ topic: 'people', body: 'for others' });
+        });
+        expect(seen).toEqual([{ body: { name: 'a' }, isOwn: true }, 'follows']);
+      });
+
       test('is also what watchers hear: no event before its COMMIT, none of what was rolled back', async () => {
         const bus = new EventBus(store);
         const heard: NumberedEvent[] = [];
@@ -270,6 +282,17 @@ export function describeStore({ name, open, failCommit }: Engine): void {
           expect(heard).toEqual([]);
         });
         expect(heard.map(({ event }) => event.nodeId)).toEqual(['kept']);
+      });
+
+      test('goes without a transaction where there is none, and is numbered with the others', async () => {
+        const ids: number[] = [];
+        const before = store.lastId;
+        store.hear('event', (_, { id }) => ids.push(id));
+        store.tell({ topic: 'event', body: 'alone' });
+        await expect.poll(() => ids).toEqual([before + 1]);
+        await store.transaction(async () => store.tell({ topic: 'event', body: 'with a change' }));
+        expect(ids).toEqual([before + 1, before + 2]);
+        expect(store.lastId).toBe(before + 2);
       });
     });
   });
