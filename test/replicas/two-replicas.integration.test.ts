@@ -30,6 +30,7 @@ let folder: string;
 let cluster: PostgresCluster;
 let a: ServedProcess;
 let b: ServedProcess;
+const replicas: ServedProcess[] = [];
 const clients: Client[] = [];
 const mover = new Watcher();
 const stayer = new Watcher();
@@ -39,16 +40,17 @@ beforeAll(async () => {
   cluster = await PostgresCluster.start();
   const database = await cluster.freshSchema();
   a = await ServedProcess.start(join(folder, 'a'), { database });
+  replicas.push(a);
   // Replicas are one site: the same keys, the same operator.
   await cp(join(folder, 'a'), join(folder, 'b'), { recursive: true });
   b = await ServedProcess.start(join(folder, 'b'), { database });
+  replicas.push(b);
 });
 afterAll(async () => {
   mover.stop();
   stayer.stop();
   for (const client of clients) client.close();
-  await a.kill();
-  await b.kill();
+  for (const replica of replicas) await replica.kill();
   await cluster[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
 });
