@@ -28,7 +28,7 @@ export class Watcher {
           for (const block of blocks) this.#take(block);
           resolve();
         });
-        // The replica was killed: whoever watches goes elsewhere.
+        // The replica was killed: the watcher goes elsewhere.
         response.on('error', () => {});
       },
     );
