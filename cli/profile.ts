@@ -55,7 +55,9 @@ export function defineProfile(command: Command): void {
     .option('--force', 'also if the image or the template is not there')
     .option('--default', 'make it the site’s default')
     .action(add);
-  withConnection(command.command('delete <profile>').description('remove a profile')).action(remove);
+  withConnection(command.command('delete <profile>').description('remove a profile that no node has'))
+    .option('--force', 'also one that nodes have')
+    .action(remove);
   withConnection(command.command('default [profile]').description('show or set the site’s default profile'))
     .option('--manual', 'provision nothing by itself: somebody chooses')
     .option('--zero-touch', 'provision every onboarded node with the default')
@@ -117,8 +119,8 @@ async function add(name: string, options: AddOptions): Promise<void> {
   else console.log(`saved profile ${profile.name}${options.default ? ', the default from now on' : ''}`);
 }
 
-async function remove(name: string, options: ConnectionOptions): Promise<void> {
-  await new ServerConnection(options).call('DELETE', pathOf(name));
+async function remove(name: string, options: ConnectionOptions & { force?: boolean }): Promise<void> {
+  await new ServerConnection(options).call('DELETE', `${pathOf(name)}${options.force ? '?force=true' : ''}`);
   if (options.output === 'table') console.log(`removed profile ${name}`);
 }
 

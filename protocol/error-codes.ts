@@ -1117,6 +1117,12 @@ export const ERROR_CODES = {
     meaning: 'The site knows nobody of this name.',
     hint: '"kindling user list" shows everybody; "kindling user add" adds somebody.',
   },
+  KND_PROFILE_IN_USE: {
+    exit: 4,
+    retryable: false,
+    meaning: 'A profile cannot be removed while nodes have it.',
+    hint: 'Give these nodes another profile first, or remove it all the same with --force.',
+  },
   KND_PROFILE_INVALID: {
     exit: 2,
     retryable: false,

@@ -18,17 +18,20 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 interface CallOptions {
   json?: unknown;
+  /** A file as it is, instead of JSON. */
+  file?: { type: 'text/csv'; content: Blob };
   signal?: AbortSignal;
 }
 
 /** One call of the API. The types of answers are promises of the server's schemas; nothing here looks at them again. */
 export async function call<T>(method: Method, path: string, options: CallOptions = {}): Promise<T> {
-  const { json, signal } = options;
-  const hasBody = json !== undefined;
+  const { json, file, signal } = options;
+  const body = json === undefined ? file?.content : JSON.stringify(json);
+  const type = file?.type ?? 'application/json';
   const response = await reach(path, {
     method,
-    headers: { ...authorization(), ...(hasBody ? { 'content-type': 'application/json' } : {}) },
-    ...(hasBody ? { body: JSON.stringify(json) } : {}),
+    headers: { ...authorization(), ...(body === undefined ? {} : { 'content-type': type }) },
+    ...(body === undefined ? {} : { body }),
     ...(signal ? { signal } : {}),
   });
   if (response.status === 204) return undefined as T;
@@ -38,6 +41,17 @@ export async function call<T>(method: Method, path: string, options: CallOptions
 /** An answer that is read piece by piece. */
 export function openStream(path: string, signal: AbortSignal): Promise<Response> {
   return reach(path, { headers: { ...authorization(), accept: 'text/event-stream' }, signal });
+}
+
+/** Hands a file of the server to the browser, which saves it. A plain link would not carry the token. */
+export async function download(path: string, name: string): Promise<void> {
+  const response = await reach(path, { headers: authorization() });
+  const address = URL.createObjectURL(await response.blob());
+  const link = document.createElement('a');
+  link.href = address;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(address);
 }
 
 async function reach(path: string, init: RequestInit): Promise<Response> {

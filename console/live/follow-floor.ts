@@ -3,13 +3,14 @@ import { call, Problem } from '../api/call.ts';
 import { readEvents } from '../api/events.ts';
 import { learnServerTime } from './clock.ts';
 import { applyChanges, lastMove, link, replaceAll, summary } from './floor-state.ts';
+import { beforeNextFrame } from './next-frame.ts';
+import { pause } from './pause.ts';
 
 const ROWS_PER_CALL = 500;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 5000;
 /** Rates and times left change with every machine that moves; asking once in a while is enough. */
 const SUMMARY_EVERY_MS = 5000;
-const HIDDEN_FRAME_MS = 250;
 
 /**
  * Keeps the floor true until the signal: 1 the first line, with the id of the last event it knows  2 every row  3 every change
@@ -76,12 +77,6 @@ async function followChanges(eventId: number, signal: AbortSignal): Promise<neve
   }
 }
 
-/** Two hundred events a second are drawn together, as often as the screen is. A tab in the background has no frames. */
-function beforeNextFrame(work: () => void): void {
-  if (document.hidden) setTimeout(work, HIDDEN_FRAME_MS);
-  else requestAnimationFrame(work);
-}
-
 async function keepSummary(signal: AbortSignal): Promise<void> {
   let drawn = lastMove.peek();
   while (!signal.aborted) {
@@ -90,12 +85,4 @@ async function keepSummary(signal: AbortSignal): Promise<void> {
     drawn = lastMove.peek();
     summary.value = await call<FloorSummary>('GET', '/api/v1/floor', { signal });
   }
-}
-
-/** Ends early, and without an error, with the signal. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  signal.addEventListener('abort', () => resolve(), { once: true });
-  return promise.finally(() => clearTimeout(timer));
 }

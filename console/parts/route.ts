@@ -1,12 +1,20 @@
 import { signal } from '@preact/signals';
 
+/** Screens that show all of a kind, by the first part of their address. */
+const LISTS = ['import', 'profiles', 'templates', 'site', 'files', 'people', 'audit'] as const;
+type ListScreen = (typeof LISTS)[number];
+
 /** Which screen the address means. */
-type Route = { screen: 'floor' } | { screen: 'node'; id: string };
+export type Route =
+  | { screen: 'floor' }
+  | { screen: 'node'; id: string }
+  | { screen: ListScreen; id: string | undefined };
 
 function routeOf(path: string): Route {
   const [first = '', second] = path.split('/').slice(1).map(decodePart);
   if (first === 'nodes' && second) return { screen: 'node', id: second };
-  return { screen: 'floor' };
+  const screen = LISTS.find((each) => each === first);
+  return screen ? { screen, id: second } : { screen: 'floor' };
 }
 
 const path = signal('/');

@@ -7,6 +7,7 @@ import { route } from '../parts/route.ts';
 import { nextTheme, theme } from '../parts/theme.ts';
 import { duration, exactTime } from '../words/time.ts';
 import { isHelpOpen } from './keys.ts';
+import { Navigation } from './navigation.tsx';
 
 const THEME_WORDS = { auto: '◐ Auto', dark: '☾ Dark', light: '☀ Light' } as const;
 
@@ -45,6 +46,7 @@ export function Header() {
         </button>
         <Person session={session.value} />
       </div>
+      <Navigation />
       <ServerAway />
     </header>
   );

@@ -9,7 +9,20 @@ import { listOwnFiles, readOwnFile } from '../../system/own-file.ts';
 const FOLDER = 'console/generated';
 
 /** Addresses that a person may open, reload and send to somebody. All are the same page; its script reads the address. */
-export const CONSOLE_PAGES = ['/', '/nodes/{id}'] as const;
+export const CONSOLE_PAGES = [
+  '/',
+  '/nodes/{id}',
+  '/import',
+  '/import/{id}',
+  '/profiles',
+  '/profiles/{name}',
+  '/templates',
+  '/templates/{name}',
+  '/site',
+  '/files',
+  '/people',
+  '/audit',
+] as const;
 
 const TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',

@@ -87,6 +87,14 @@ export class HostTable {
     await this.#store.run('DELETE FROM hosts WHERE id = ?', id);
   }
 
+  async countWithProfile(name: string): Promise<number> {
+    const row = await this.#store.get<{ count: number }>(
+      "SELECT count(*) AS count FROM hosts WHERE json_extract(document, '$.profile') = ?",
+      name,
+    );
+    return Number(row?.count ?? 0);
+  }
+
   /** Machines nobody registered, those that were let in all the same included. */
   async countUnknown(): Promise<number> {
     const row = await this.#store.get<{ count: number }>(

@@ -60,9 +60,9 @@ export const RIGHTS = {
     ],
   },
   'site:read': {
-    meaning: 'See the site’s settings',
+    meaning: 'See the site’s settings, and which files it has for machines',
     roles: EVERYBODY,
-    routes: ['GET /api/v1/site'],
+    routes: ['GET /api/v1/site', 'GET /api/v1/files'],
   },
   'profiles:read': {
     meaning: 'See profiles and templates, whose texts may hold secrets; render a template',
@@ -117,6 +117,7 @@ export const RIGHTS = {
     roles: ['operator'],
     routes: [
       'PUT /api/v1/profiles/{name}',
+      'POST /api/v1/images/check',
       'DELETE /api/v1/profiles/{name}',
       'POST /api/v1/profiles/{name}/bill',
       'PUT /api/v1/templates/{name}',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { possibleActions, wayOn } from '../../console/words/action-table.ts';
 import { bytes, many, rate } from '../../console/words/amounts.ts';
+import { importSentence } from '../../console/words/import-words.ts';
 import { isLabelOf, lastSix, matches, nodeTitle, scannedText } from '../../console/words/node-words.ts';
 import { paceOf } from '../../console/words/pace.ts';
 import { plainText } from '../../console/words/plain-text.ts';
@@ -196,5 +197,35 @@ describe('a scan', () => {
     ['SN/nodes-7', 'SN/nodes-7'],
   ])('of %s means %s', (text, meant) => {
     expect(scannedText(text)).toBe(meant);
+  });
+});
+
+describe('an import in one sentence', () => {
+  const summary = {
+    id: '1',
+    file: 'tills.csv',
+    state: 'checked',
+    createdAt: '',
+    createdBy: '',
+    startedAt: null,
+    finishedAt: null,
+    total: 5,
+    verdicts: { new: 2, changed: 1, same: 1, bad: 1 },
+    outcomes: { registered: 0, changed: 0, unchanged: 0, failed: 0, undone: 0 },
+    wanted: 4,
+    done: 0,
+  } as const;
+
+  it.each([
+    [{}, '1 row cannot be imported. Nothing has changed yet.'],
+    [{ verdicts: { ...summary.verdicts, bad: 0 } }, 'Every row can be imported. Nothing has changed yet.'],
+    [{ state: 'running', done: 3 }, '3 of 4 rows imported.'],
+    [
+      { state: 'done', outcomes: { registered: 1, changed: 1, unchanged: 1, failed: 1, undone: 0 } },
+      'Imported: 1 registered, 1 changed, 1 without a change, 1 failed, 1 left out.',
+    ],
+    [{ state: 'undone' }, 'Undone: everything is as it was before the import.'],
+  ] as const)('%j', (changes, sentence) => {
+    expect(importSentence({ ...summary, ...changes })).toBe(sentence);
   });
 });

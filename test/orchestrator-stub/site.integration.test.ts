@@ -247,6 +247,28 @@ describe('what cannot work is refused when it is said', () => {
     expect((await running.api('PUT', '/api/v1/profiles/x', { json })).body).toMatchObject({ code });
     expect((await running.api('PUT', '/api/v1/profiles/x?force=true', { json })).status).toBe(200);
   });
+
+  test('to remove a profile that a node has, unless forced', async () => {
+    await running.api('POST', '/api/v1/nodes', { json: { serial: 'ABC12345', profile: 'other' } });
+    expect(await running.api('DELETE', '/api/v1/profiles/other')).toMatchObject({
+      status: 409,
+      body: { code: 'KND_PROFILE_IN_USE', title: '1 node has the profile other' },
+    });
+    expect((await running.api('DELETE', '/api/v1/profiles/other?force=true')).status).toBe(204);
+  });
+});
+
+test('the server of an image is asked for it', async () => {
+  const check = async (url: string) =>
+    (await running.api('POST', '/api/v1/images/check', { json: { url } })).body;
+  const own = running.stub.urls.http;
+  expect(await check(`${own}/healthz`)).toEqual({ isThere: true, detail: 'the server answers 200' });
+  expect(await check(`${own}/tink-stack/nothing.raw`)).toEqual({
+    isThere: false,
+    detail: 'the server answers 404',
+  });
+  expect(await check('http://127.0.0.1:1/os.raw')).toMatchObject({ isThere: false });
+  expect(await check('oci://registry.test/os:1')).toMatchObject({ isThere: true });
 });
 
 test('a restart in the middle changes nothing: state, workflow, credentials, tokens, CA, settings', async () => {

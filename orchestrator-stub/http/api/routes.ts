@@ -2,6 +2,7 @@ import type { ApiRoute } from '../../../net/server/route.ts';
 import { type AuditRouteParts, auditRoutes } from './audit-routes.ts';
 import { type BillRouteParts, billRoutes } from './bill-routes.ts';
 import { type DeviceRouteParts, deviceRoutes } from './device-routes.ts';
+import { type FileRouteParts, fileRoutes } from './file-routes.ts';
 import { type FloorRouteParts, floorRoutes } from './floor-routes.ts';
 import { type ImportRouteParts, importRoutes } from './import-routes.ts';
 import { type NeighborRouteParts, neighborRoutes } from './neighbor-routes.ts';
@@ -25,6 +26,7 @@ export type ApiParts = FloorRouteParts &
   RecoveryKeyRouteParts &
   SealRouteParts &
   SiteRouteParts &
+  FileRouteParts &
   WorkflowRouteParts;
 
 /** Every documented operation of the API. */
@@ -39,6 +41,7 @@ export function apiRoutes(parts: ApiParts): ApiRoute[] {
     ...neighborRoutes(parts),
     ...workflowRoutes(parts),
     ...siteRoutes(parts),
+    ...fileRoutes(parts),
     ...sealRoutes(parts),
     ...peopleRoutes(parts),
     ...deviceRoutes(parts),

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { type ApiRoute, apiRoute } from '../../../net/server/route.ts';
 import { KindlingError } from '../../../protocol/error.ts';
+import type { HostTable } from '../../nodes/host-table.ts';
 import { checkProfile, type Profile, ProfileSchema } from '../../nodes/profile.ts';
+import { askForImage } from '../../provisioning/image-answer.ts';
 import type { Provisioning } from '../../provisioning/provisioning.ts';
 import { type Settings, SiteSettingsSchema } from '../../settings/site-settings.ts';
 import type { DocumentTable } from '../../store/document-table.ts';
@@ -12,11 +14,21 @@ export interface SiteRouteParts {
   profiles: DocumentTable<Profile>;
   provisioning: Provisioning;
   templates: Templates;
+  hosts: HostTable;
+  ca: () => string;
 }
 
+const flag = z.enum(['true', 'false']).default('false');
 const ProfileChangeSchema = ProfileSchema.omit({ name: true });
 
-export function siteRoutes({ settings, profiles, provisioning, templates }: SiteRouteParts): ApiRoute[] {
+export function siteRoutes({
+  settings,
+  profiles,
+  provisioning,
+  templates,
+  hosts,
+  ca,
+}: SiteRouteParts): ApiRoute[] {
   return [
     apiRoute({
       method: 'GET',
@@ -47,10 +59,7 @@ export function siteRoutes({ settings, profiles, provisioning, templates }: Site
       summary: 'Add or replace a profile; nodes already provisioned keep what they have',
       body: ProfileChangeSchema,
       query: z.object({
-        force: z
-          .enum(['true', 'false'])
-          .default('false')
-          .describe('Also with a template or an image that is not there'),
+        force: flag.describe('Also with a template or an image that is not there'),
       }),
       answer: ProfileSchema,
       handle: async ({ path, body, query }) => {
@@ -70,14 +79,34 @@ export function siteRoutes({ settings, profiles, provisioning, templates }: Site
       access: 'person',
       tag: 'profiles',
       operationId: 'deleteProfile',
-      summary: 'Remove a profile',
+      summary: 'Remove a profile that no node has',
+      query: z.object({ force: flag.describe('Also one that nodes have') }),
       status: 204,
       answer: z.void(),
-      handle: async ({ path }) => {
+      handle: async ({ path, query }) => {
         const name = path['name'] ?? '';
+        const users = query.force === 'true' ? 0 : await hosts.countWithProfile(name);
+        if (users > 0) {
+          throw new KindlingError(
+            'KND_PROFILE_IN_USE',
+            `${users} ${users === 1 ? 'node has' : 'nodes have'} the profile ${name}`,
+          );
+        }
         if (!(await profiles.delete(name)))
           throw new KindlingError('KND_PROFILE_UNKNOWN', `there is no profile ${name}`);
       },
+    }),
+    apiRoute({
+      method: 'POST',
+      path: '/api/v1/images/check',
+      access: 'person',
+      tag: 'profiles',
+      operationId: 'checkImage',
+      summary: 'Whether the server of an image has it, as seen from here',
+      body: z.strictObject({ url: z.string().min(1).max(2000) }),
+      answer: z.object({ isThere: z.boolean(), detail: z.string() }),
+      waits: true,
+      handle: ({ body }) => askForImage(body.url, ca()),
     }),
     apiRoute({
       method: 'GET',
