@@ -48,6 +48,14 @@ beforeAll(async () => {
     '/plain.zst.sig': { bytes: Buffer.from(signature.toString('base64')) },
     '/elsewhere.sig': { bytes: Buffer.from(signature.toString('base64')) },
     '/nobody.zst': { bytes: PLAIN },
+    '/endless.raw': {
+      bytes: RAW,
+      handle: (_, response) => {
+        response.useChunkedEncodingByDefault = false;
+        response.writeHead(200, { connection: 'close' }).end(RAW);
+        return true;
+      },
+    },
   });
 });
 afterAll(async () => {
@@ -151,6 +159,14 @@ describe('checksums', () => {
   ])('a wrong %s is %s: %s', async (name, value, code) => {
     const path = name.startsWith('KINDLING_MANIFEST_') ? '/chunked.zst' : '/plain.zst';
     expect((await write(path, { [name]: value })).code).toBe(code);
+  });
+
+  test('KINDLING_ALLOW_UNKNOWN_END takes an image whose end the server does not tell', async () => {
+    const refused = await write('/endless.raw', {}, OLD);
+    expect(refused.code).toBe('KND_IMAGE_END_UNKNOWN');
+    expect(refused.found.equals(OLD)).toBe(true);
+    const { outcome } = await write('/endless.raw', { KINDLING_ALLOW_UNKNOWN_END: 'true' }, OLD);
+    expect(outcome.status).toBe('success');
   });
 
   test('a manifest with the root the workflow names needs no signature', async () => {

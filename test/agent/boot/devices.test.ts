@@ -21,7 +21,7 @@ test('a controller that appears late gets its driver, and the disk behind it is 
   };
   const { view, lines, waits, notices } = recordingView();
   await waitForDevices(machineFiles(box.root), run, view);
-  expect(calls).toEqual(['modprobe -aqb usb:new']);
+  expect(calls).toEqual(['modprobe -aqb pci:v000014E4d000016D7sv00000000sd00000000bc02sc00i00 usb:new']);
   expect(lines[0]).toBe('devices: disks: sda; network cards: none');
   expect(lines[1]).toBe('devices: no driver for the network card 14e4:16d7 at 0000:00:05.0');
   expect(notices).toEqual([]);
