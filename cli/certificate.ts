@@ -12,7 +12,7 @@ export function defineCertificate(command: Command): void {
   command
     .command('verify <file>')
     .description(
-      'check certificates of erasure: a result, a certificate, or the log of a node («-»: from standard input)',
+      'check certificates of erasure: a result, a certificate, or the log of a node (“-”: from standard input)',
     )
     .option(
       '--key <file>',

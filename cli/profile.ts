@@ -37,7 +37,7 @@ export function defineProfile(command: Command): void {
     .option('--image <url>', 'the system’s image')
     .option('--sha256 <hash>', 'of the image as it is downloaded')
     .addOption(new Option('--format <format>', 'of the image').choices(['auto', 'raw', 'qcow2', 'iso']))
-    .option('--immutable', 'an immutable system (template «microvisor»)')
+    .option('--immutable', 'an immutable system (template “microvisor”)')
     .option('--template <template>', 'workflow template')
     .option(
       '--security <feature>',

@@ -74,7 +74,7 @@ export async function serveNetboot(stub: Stub, options: NetbootOptions): Promise
     additionalKernelArgs: options.kernelArgs,
   };
   saveRequest(options.stateFolder, request);
-  // «kindling build site» may have been told more since.
+  // "kindling build site" may have been told more since.
   const makeBootFiles = async () =>
     prepareBootFiles(keptRequest(options.stateFolder) ?? request, await openSiteKeys(options.stateFolder));
   await makeBootFiles();

@@ -46,7 +46,7 @@ export function defineWorkflowCommand(command: Command): void {
     command
       .command('approve <workflow> <plan>')
       .description(
-        'consent to the plan an action waits with («show» says what it destroys), and let it go on',
+        'consent to the plan an action waits with (“show” says what it destroys), and let it go on',
       ),
   ).action(async (id: string, plan: string, options: ConnectionOptions) => {
     const path = `/api/v1/workflows/${encodeURIComponent(id)}/approve`;

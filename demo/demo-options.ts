@@ -4,7 +4,7 @@ import { KindlingError } from '../protocol/error.ts';
 export interface DemoOptions {
   firmware: Firmware;
   nodes: number;
-  /** An immutable system with dm-verity (template «microvisor») instead of a mutable Debian («ubuntu»). */
+  /** An immutable system with dm-verity (template "microvisor") instead of a mutable Debian ("ubuntu"). */
   isImmutable: boolean;
   /** The firmware fetches iPXE by HTTPS and knows the site's CA; everything after it goes over TLS too. Without: PXE. */
   isHttpsBoot: boolean;

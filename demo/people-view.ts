@@ -84,7 +84,7 @@ export class PeopleView implements DemoView {
       const doing = journey.doing ? ` (${journey.doing})` : '';
       if (journey.next)
         this.#output.remark(
-          `  … ${this.#name(journey)}waiting for «${journey.next}»${doing}, ${seconds(journey.elapsedMs)} since power-on`,
+          `  … ${this.#name(journey)}waiting for “${journey.next}”${doing}, ${seconds(journey.elapsedMs)} since power-on`,
         );
     }
   }

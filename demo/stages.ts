@@ -36,6 +36,6 @@ export function stageTitle(id: StageId): string {
 export type News =
   | { type: 'stage'; id: StageId; detail: string }
   | { type: 'notice'; code: string; message: string }
-  /** What is going on inside a stage: «writing image 42 % · 12 s left». */
+  /** What is going on inside a stage: "writing image 42 % · 12 s left". */
   | { type: 'doing'; text: string }
   | { type: 'fatal'; message: string };

@@ -1,7 +1,7 @@
 import { KindlingError } from '../protocol/error.ts';
 
 /**
- * The archive format of an initramfs: cpio «newc» (Linux Documentation/driver-api/early-userspace/buffer-format.rst).
+ * The archive format of an initramfs: cpio "newc" (Linux Documentation/driver-api/early-userspace/buffer-format.rst).
  * Each entry: a header of 13 hexadecimal fields of 8 characters behind the magic, the name, the contents; name and
  * contents are padded to 4 bytes. The archive ends with an entry named TRAILER!!!.
  */
@@ -141,7 +141,7 @@ function checkPath(path: string): void {
   if (!isClean || path.split('/').some((part) => part === '.' || part === '..' || part === ''))
     throw new KindlingError(
       'KND_BUILD_FAILED',
-      `«${path}» is no path for an archive: it must be relative and plain`,
+      `“${path}” is no path for an archive: it must be relative and plain`,
     );
 }
 

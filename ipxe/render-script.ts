@@ -70,7 +70,7 @@ export function fixedKernelArguments(script: string): string {
 
 function render(name: string, values: Record<string, string>): string {
   for (const [key, value] of Object.entries(values)) {
-    // A line break would start a new iPXE command, «&&» and «||» would chain one.
+    // A line break would start a new iPXE command, "&&" and "||" would chain one.
     if (/[\r\n]|&&|\|\|/.test(value)) {
       throw new KindlingError('KND_USAGE', `${key} = ${JSON.stringify(value)} would change the iPXE script`);
     }

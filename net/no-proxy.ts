@@ -7,7 +7,7 @@ export function isLoopback(host: string): boolean {
 
 /**
  * Whether a host (an IPv6 address without its brackets) is reached without the proxy: it is the machine itself, or no_proxy names it as
- * curl, Go and people write it: names, .suffixes, *.suffixes, addresses, CIDR ranges, host:port, «*».
+ * curl, Go and people write it: names, .suffixes, *.suffixes, addresses, CIDR ranges, host:port, "*".
  */
 export function isReachedDirectly(host: string, port: number, noProxy = ''): boolean {
   const name = host.toLowerCase();

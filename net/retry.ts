@@ -26,7 +26,7 @@ export function delayBefore(
 }
 
 export interface RetryOptions {
-  /** What is being tried, for a person: «onboarding at host:443». */
+  /** What is being tried, for a person: "onboarding at host:443". */
   name: string;
   signal?: AbortSignal | undefined;
   backOff?: BackOff;

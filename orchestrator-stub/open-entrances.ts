@@ -120,7 +120,7 @@ const GRPC: Record<string, Entrance> = {
 /** Every gRPC method that needs no token when tokens are asked for. test/security calls all methods to see whether that is so. */
 export const OPEN_METHODS: readonly string[] = Object.keys(GRPC);
 
-/** Every method that the server has, as «package.Service/Method». */
+/** Every method that the server has, as "package.Service/Method". */
 export function allMethods(): string[] {
   const services: DescService[] = [
     NonInteractiveOnboardingService,

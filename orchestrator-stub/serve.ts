@@ -68,7 +68,7 @@ export interface StubOptions extends StoreLocation {
   port?: number | false;
   /** Port for plain HTTP and h2c, for isolated networks; off by default. Beside TLS it serves boot files and nothing else. */
   plainPort?: number | false;
-  /** Further names and addresses for the server certificate, for example «*.edge.example.com». */
+  /** Further names and addresses for the server certificate, for example "*.edge.example.com". */
   names?: string[];
   /** Whether calls need a token; by default with TLS they do, without (where anyone could read it) they do not. */
   auth?: 'required' | 'none';
@@ -76,9 +76,9 @@ export interface StubOptions extends StoreLocation {
   hasNeighbors?: boolean;
   /** UDP port for syslog; 0 picks a free one, absent: none is taken. */
   syslogPort?: number | undefined;
-  /** Folders whose files are served below /tink-stack/, besides «tink-stack» in the state folder. */
+  /** Folders whose files are served below /tink-stack/, besides "tink-stack" in the state folder. */
   artifacts?: string[];
-  /** Folders whose files are served below /files-edge-orch/, besides «files-edge-orch» in the state folder. */
+  /** Folders whose files are served below /files-edge-orch/, besides "files-edge-orch" in the state folder. */
   files?: string[];
   /** File with the key that seals secrets in the database; by default systemd's credential, else one in the state folder. */
   stateKey?: string | undefined;
@@ -93,7 +93,7 @@ export interface StubOptions extends StoreLocation {
   /** Life of an access token. */
   tokenLifetimeSeconds?: number;
   releaseToken?: 'anonymous' | 'signed';
-  /** A person who may sign in at a node's console; by default «operator» with the password in the state folder. */
+  /** A person who may sign in at a node's console; by default "operator" with the password in the state folder. */
   user?: { name: string; password: string };
   now?: () => Date;
   log?: Logger;
@@ -112,7 +112,7 @@ export interface Stub {
   syslogPort: number | undefined;
   /** PEM of the CAs that nodes are to trust. */
   readonly ca: string;
-  /** For «Authorization: Bearer …» on the API. */
+  /** For "Authorization: Bearer …" on the API. */
   token: string;
   projectId: string;
   /** Tells watchers what a machine was given before its agent runs. */
@@ -491,7 +491,7 @@ async function openListeners(
     grpc: `${name}:${(secure ?? plain)?.port}`,
     ...(plain ? { plain: `http://${name}:${plain.port}` } : {}),
   };
-  // Nodes cannot use «localhost»: where every address is listened on, they are told the first that leads outside.
+  // Nodes cannot use "localhost": where every address is listened on, they are told the first that leads outside.
   const ownUrl = urls.http.replace('//localhost:', `//${outsideAddress() ?? 'localhost'}:`);
   return { urls, ownUrl, secure, all: [secure, plain].filter((listener) => listener !== undefined) };
 }

@@ -21,7 +21,7 @@ export type HandOver = { kind: 'reboot' } | { kind: 'poweroff' } | { kind: 'kexe
 
 export interface ProgressEvent {
   type: 'progress';
-  /** What is being done, for a person: «writing image», «erasing nvme0n1». */
+  /** What is being done, for a person: "writing image", "erasing nvme0n1". */
   stage: string;
   /** 0–100 over the whole action, sync included; absent while it cannot be known. */
   percent?: number;

@@ -11,7 +11,7 @@ export interface ErasureCertificate {
   version: 1;
   disk: { path: string; sizeBytes: number; serial?: string; wwn?: string; model?: string };
   method: string;
-  /** NIST SP 800-88 rev. 1. «none» when the method, or the proof, is not good enough to claim more. */
+  /** NIST SP 800-88 rev. 1. "none" when the method, or the proof, is not good enough to claim more. */
   nistClass: 'none' | 'clear' | 'purge';
   startedAt: string;
   finishedAt: string;

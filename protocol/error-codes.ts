@@ -107,7 +107,7 @@ export const ERROR_CODES = {
     exit: 4,
     retryable: false,
     meaning: 'A site wants to be asked before a disk is destroyed, and nobody has approved this plan.',
-    hint: 'Approve the plan with «kindling workflow approve», which runs the action again with KINDLING_CONSENT set to its hash.',
+    hint: 'Approve the plan with “kindling workflow approve”, which runs the action again with KINDLING_CONSENT set to its hash.',
   },
   KND_CONTAINER_FAILED: {
     exit: 1,
@@ -279,7 +279,7 @@ export const ERROR_CODES = {
     retryable: false,
     meaning:
       'The installed system did not report its first boot, and the node came back into the Micro-OS. Its disk is left as it is.',
-    hint: 'The message has the reason, «kindling node logs» the evidence. Correct image or cloud-init, then «kindling node reprovision».',
+    hint: 'The message has the reason, “kindling node logs” the evidence. Correct image or cloud-init, then “kindling node reprovision”.',
   },
   KND_NVRAM_FULL: {
     exit: 1,
@@ -291,7 +291,7 @@ export const ERROR_CODES = {
     exit: 1,
     retryable: false,
     meaning: 'The firmware does not let its boot variables be changed.',
-    hint: 'Allow changes in the firmware set-up (often «lock boot order»), or set the order there.',
+    hint: 'Allow changes in the firmware set-up (often “lock boot order”), or set the order there.',
   },
   KND_PARTITION_LAYOUT: {
     exit: 2,
@@ -727,7 +727,7 @@ export const ERROR_CODES = {
     exit: 1,
     retryable: false,
     meaning: 'The orchestrator names no neighbors; the image comes from its server alone.',
-    hint: 'Switch neighbors on for the site («kindling serve --neighbors»), or leave out KINDLING_NEIGHBOURS_URL.',
+    hint: 'Switch neighbors on for the site (“kindling serve --neighbors”), or leave out KINDLING_NEIGHBOURS_URL.',
   },
   KND_IMAGE_NOT_FOUND: {
     exit: 1,
@@ -1066,7 +1066,7 @@ export const ERROR_CODES = {
     exit: 1,
     retryable: false,
     meaning: 'Another node is already registered with this UUID, serial or MAC.',
-    hint: 'Look it up with «kindling node show», correct or delete it.',
+    hint: 'Look it up with “kindling node show”, correct or delete it.',
   },
   KND_NODE_INVALID: {
     exit: 2,
@@ -1078,7 +1078,7 @@ export const ERROR_CODES = {
     exit: 1,
     retryable: true,
     meaning: 'The site remembers as many machines as it may that nobody registered.',
-    hint: 'Register the machines you know, delete those you do not («kindling node list»), or raise maxUnknownMachines of the site.',
+    hint: 'Register the machines you know, delete those you do not (“kindling node list”), or raise maxUnknownMachines of the site.',
   },
   KND_NODE_NEEDS_HAND: {
     exit: 1,
@@ -1097,13 +1097,13 @@ export const ERROR_CODES = {
     exit: 1,
     retryable: false,
     meaning: 'The node is not in a state that allows this.',
-    hint: '«kindling node show» tells its state and what it waits for.',
+    hint: '“kindling node show” tells its state and what it waits for.',
   },
   KND_NODE_UNKNOWN: {
     exit: 1,
     retryable: false,
     meaning: 'No node has this id, name, UUID, serial or MAC.',
-    hint: '«kindling node list» shows every node.',
+    hint: '“kindling node list” shows every node.',
   },
   KND_PERSON_INVALID: {
     exit: 2,
@@ -1133,7 +1133,7 @@ export const ERROR_CODES = {
     exit: 1,
     retryable: false,
     meaning: 'There is no profile of this name.',
-    hint: '«kindling profile list» shows every profile.',
+    hint: '“kindling profile list” shows every profile.',
   },
   KND_PROOF_ANSWER: {
     exit: 4,
@@ -1303,7 +1303,7 @@ export const ERROR_CODES = {
     exit: 3,
     retryable: true,
     meaning: 'The stub does not answer.',
-    hint: 'Start it with «kindling serve», or name another with --server.',
+    hint: 'Start it with “kindling serve”, or name another with --server.',
   },
   KND_TEMPLATE_INVALID: {
     exit: 2,
@@ -1315,7 +1315,7 @@ export const ERROR_CODES = {
     exit: 1,
     retryable: false,
     meaning: 'There is no workflow template of this name.',
-    hint: '«kindling workflow templates» shows every template.',
+    hint: '“kindling workflow templates” shows every template.',
   },
   KND_TOKEN_UNKNOWN: {
     exit: 2,
@@ -1327,13 +1327,13 @@ export const ERROR_CODES = {
     exit: 1,
     retryable: false,
     meaning: 'The workflow is not in a state that allows this.',
-    hint: '«kindling workflow show» tells its state.',
+    hint: '“kindling workflow show” tells its state.',
   },
   KND_WORKFLOW_UNKNOWN: {
     exit: 1,
     retryable: false,
     meaning: 'There is no workflow of this id.',
-    hint: '«kindling workflow list» shows every workflow.',
+    hint: '“kindling workflow list” shows every workflow.',
   },
 
   // --- virtual machines ---

@@ -13,7 +13,7 @@ export interface SyslogMessage {
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const HIGHEST_PRIORITY = 191;
-/** RFC 5424, 6: version 1, then time, host, program, process id, message id, structured data, message; «-» is nothing. */
+/** RFC 5424, 6: version 1, then time, host, program, process id, message id, structured data, message; "-" is nothing. */
 const RFC5424 =
   /^1 (\S+) (\S+) (\S+) (\S+) (\S+) (-|(?:\[(?:[^\]"]|"(?:[^"\\]|\\.)*")*\])+)(?: ?([\s\S]*))?$/;
 /** RFC 3164, 4.1.2: the time has no year; firmware often leaves time, host or both away. */

@@ -100,7 +100,7 @@ proxy addresses are masked. With \`kindling.server\` alone, all servers that are
   [kernel-command-line.md](kernel-command-line.md).
 - A bad value under a name of ours is an error (\`KND_CONFIG_INVALID\`); under a foreign name (\`DEBUG\`, \`TIMEOUT\`, …) it is a warning
   and left out, because the node must still come up.
-- Several names in one source: the first that is not empty counts. A proxy that is given but empty means «no proxy», whatever a lower
+- Several names in one source: the first that is not empty counts. A proxy that is given but empty means “no proxy”, whatever a lower
   source says.
 - Durations are Go’s (\`120s\`, \`1m30s\`); yes and no are Go’s, too (\`1 t true 0 f false\`). Defaults of durations are in milliseconds.
 - \`s_*\` keys (hexadecimal seconds since 1970, left by the boot script) are reported as EMF’s boot KPI lines.

@@ -158,7 +158,7 @@ function renderScript(request: BootFilesRequest, archiveKeys: readonly KeyObject
   });
 }
 
-/** An iPXE with image trust asks for «<file>.sig» before it believes a file. */
+/** An iPXE with image trust asks for "<file>.sig" before it believes a file. */
 async function addDetachedSignatures(
   stack: Map<string, Buffer | string>,
   signer: SiteKeys['codeSigner'],

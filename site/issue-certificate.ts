@@ -35,7 +35,7 @@ export interface Certified {
 export type Purpose = 'authority' | 'server' | 'code-signing' | 'firmware';
 
 export interface CertificateRequest {
-  /** «CN=…, O=…» */
+  /** "CN=…, O=…" */
   subject: string;
   days: number;
   keyBits: 2048 | 3072;

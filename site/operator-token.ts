@@ -13,7 +13,7 @@ export function openProjectId(folder: string): string {
   return openSecret(join(folder, 'project-id'), randomUUID);
 }
 
-/** The password of the user «operator», for signing in at a node's console. */
+/** The password of the user "operator", for signing in at a node's console. */
 export function openOperatorPassword(folder: string): string {
   return openSecret(join(folder, 'operator-password'), () => randomBytes(16).toString('base64url'));
 }

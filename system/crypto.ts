@@ -1,6 +1,6 @@
 import { openNativeLibrary } from './native-library.ts';
 
-/** For what is needed by few: loading node:crypto takes 10 ms on every thread. (As «crypto» it would collide with the global in a bundled worker.) */
+/** For what is needed by few: loading node:crypto takes 10 ms on every thread. (As "crypto" it would collide with the global in a bundled worker.) */
 export const nodeCrypto = () => process.getBuiltinModule('node:crypto');
 
 const FUNCTIONS = { SHA256: { arguments: ['buffer', 'uint64', 'buffer'], return: 'pointer' } } as const;

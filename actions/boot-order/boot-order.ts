@@ -53,7 +53,7 @@ export const efibootset = defineAction({
   mayRunAgain: true,
   parameters: PARAMETERS,
   notes: [
-    'As the reference, entries labeled «hookos» are removed and the entry the machine was booted from goes to the end. Unlike it, the action makes an entry for the disk, leaves the network entry active, and fails when it fails.',
+    'As the reference, entries labeled “hookos” are removed and the entry the machine was booted from goes to the end. Unlike it, the action makes an entry for the disk, leaves the network entry active, and fails when it fails.',
     ...NOTES,
   ],
   run: (variables, context) =>

@@ -18,7 +18,7 @@ export interface WantedBoot {
   policy: BootPolicy;
   /** GUIDs of every partition the machine has, this one's included: what leads to another system that is there is no leftover. */
   partitions: readonly string[];
-  /** Labels whose entries go: leftovers of installers (EMF removes «hookos»). */
+  /** Labels whose entries go: leftovers of installers (EMF removes "hookos"). */
   removeLabels: readonly string[];
   /** Move the entry the machine was booted from behind all others, as efibootset does. */
   demoteCurrent: boolean;
@@ -66,7 +66,7 @@ export function planBootOrder(state: BootState, wanted: WantedBoot): BootPlan {
   if (same === undefined) {
     changes.push({ name: bootEntryName(entry), value: encoded });
     summary.push(
-      `new entry ${bootEntryName(entry)} «${wanted.label}» for ${wanted.loader} on partition ${wanted.drive.partUuid}`,
+      `new entry ${bootEntryName(entry)} “${wanted.label}” for ${wanted.loader} on partition ${wanted.drive.partUuid}`,
     );
   }
   if (state.next !== entry) {
@@ -79,14 +79,14 @@ export function planBootOrder(state: BootState, wanted: WantedBoot): BootPlan {
   }
   for (const number of gone) {
     changes.push({ name: bootEntryName(number), remove: true });
-    summary.push(`remove ${bootEntryName(number)} «${state.entries.get(number)?.description}»`);
+    summary.push(`remove ${bootEntryName(number)} “${state.entries.get(number)?.description}”`);
   }
   return { changes, summary, entry, order };
 }
 
 /**
  * Ours is what carries our label and leads to our partition or to one that is gone, or leads to the same loader on our partition under another
- * label of Kindling's. An entry of the same name for another system that is there («ubuntu» on the second disk) is not, whatever BOOT_LABEL says.
+ * label of Kindling's. An entry of the same name for another system that is there ("ubuntu" on the second disk) is not, whatever BOOT_LABEL says.
  */
 function isOurs(entry: LoadOption, { label, drive, loader, partitions }: WantedBoot): boolean {
   const place = hardDriveOf(entry.devicePath)?.partUuid;

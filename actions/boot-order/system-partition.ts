@@ -70,7 +70,7 @@ async function loaderFiles(root: string): Promise<string[]> {
     .sort();
 }
 
-/** A unified kernel image (uapi-group.org, «Boot Loader Specification», type 2). */
+/** A unified kernel image (uapi-group.org, "Boot Loader Specification", type 2). */
 const KERNEL = /^\\efi\\linux\\/i;
 
 /** A shim before what it starts; then systemd-boot, GRUB, a unified kernel image. */

@@ -2,7 +2,7 @@ import { KindlingError } from '../../protocol/error.ts';
 
 /**
  * Splits a command line into commands and words as a shell does: blanks separate words, `;` and line ends separate commands, quotes and
- * backslashes protect both. Variables, globs and pipes are not interpreted: a workflow that needs them sets DEFAULT_INTERPRETER to «/bin/sh -c».
+ * backslashes protect both. Variables, globs and pipes are not interpreted: a workflow that needs them sets DEFAULT_INTERPRETER to "/bin/sh -c".
  */
 export function parseCommandLine(text: string): string[][] {
   const commands: string[][] = [[]];

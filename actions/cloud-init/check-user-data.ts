@@ -27,7 +27,7 @@ export function checkUserData(
   return firstLine.trimEnd() === '#cloud-config' ? checkCloudConfig(text, schema, strictness) : [];
 }
 
-/** Network configuration: version 1 or 2, bare or below «network». */
+/** Network configuration: version 1 or 2, bare or below "network". */
 export function checkNetworkConfig(text: string): string[] {
   const { problems, root } = parse(text);
   if (problems.length > 0) return problems;

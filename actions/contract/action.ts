@@ -24,14 +24,14 @@ export interface ActionContext {
   environment: Readonly<Record<string, string>>;
   /** The image name by which a workflow asked for the action. */
   image?: string;
-  /** Arguments after the image's entry point: rootio's «partition», «format», … */
+  /** Arguments after the image's entry point: rootio's "partition", "format", … */
   args: readonly string[];
   /** Show the plan, touch nothing. */
   isDryRun: boolean;
 }
 
 export interface ActionResult {
-  /** One line for a person: «wrote 4.0 GiB to /dev/nvme0n1». */
+  /** One line for a person: "wrote 4.0 GiB to /dev/nvme0n1". */
   summary: string;
   data?: Record<string, unknown>;
   /** What the agent does once the server knows that this action succeeded. */

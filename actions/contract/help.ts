@@ -26,7 +26,7 @@ export function referencePage(actions: readonly Action[]): string {
 
 An action is chosen by the last path component of the image a workflow names, whatever the registry and the tag: \`quay.io/tinkerbell/actions/image2disk:latest\`
 and \`image2disk\` are the same. Variables are the workflow's \`environment\`. A variable with a wrong value fails the action before anything is touched
-(\`KND_ACTION_VARIABLES\`); one the action does not know is reported in the log with the name that was probably meant. An empty value counts as «not set».
+(\`KND_ACTION_VARIABLES\`); one the action does not know is reported in the log with the name that was probably meant. An empty value counts as “not set”.
 
 By hand: \`kindling-agent action <name> --set NAME=VALUE\`, with \`--dry-run\` to see the plan and touch nothing.
 

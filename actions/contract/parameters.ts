@@ -55,7 +55,7 @@ interface ParsedVariables {
 
 /**
  * Turns the strings of an environment into typed values; every wrong one is listed in one error, before anything is touched.
- * An empty string counts as «not set»: the reference templates set variables they do not use to "".
+ * An empty string counts as "not set": the reference templates set variables they do not use to "".
  */
 export function parseVariables(
   action: string,

@@ -126,7 +126,7 @@ export function whyNever(disk: Disk): string | undefined {
 export function whyNotByItself(disk: Disk, selector?: DiskSelector): string | undefined {
   if (disk.kind !== 'disk') return `it is a ${disk.kind} device`;
   if (disk.isRemovable) return 'it is removable';
-  // A USB-SATA bridge says «not removable»; the installer stick would be wiped
+  // A USB-SATA bridge says "not removable"; the installer stick would be wiped
   // (docs/background/emf.md#choosing-a-disk).
   if (disk.bus === 'usb') return 'it is attached by USB';
   if (disk.network !== undefined && !(selector && asksForNetwork(selector)))

@@ -110,7 +110,7 @@ function compare(size: number, operator: string, bound: number): boolean {
     case '<':
       return size < bound;
     default:
-      // Nobody writes a disk's size to the byte: «size=500G» means what the label says, within 1 %.
+      // Nobody writes a disk's size to the byte: "size=500G" means what the label says, within 1 %.
       return Math.abs(size - bound) <= bound / 100;
   }
 }

@@ -17,7 +17,7 @@ interface PlannedDisk {
   disk: DiskIdentity;
   description: string;
   partitionTable?: string;
-  /** «/dev/sda2 ext4 "rootfs" 4.3 GB», LVM, md and LUKS members included. */
+  /** "/dev/sda2 ext4 "rootfs" 4.3 GB", LVM, md and LUKS members included. */
   contents: string[];
 }
 
@@ -45,7 +45,7 @@ function contentsOf(disk: Disk): string[] {
   const inPartitions = disk.partitions.map(({ path, partLabel, sizeBytes, signatures }) =>
     [
       path,
-      partLabel && `«${partLabel}»`,
+      partLabel && `“${partLabel}”`,
       signatures.map(describeSignature).join(' + ') || 'unknown content',
       formatBytes(sizeBytes),
     ]
@@ -115,7 +115,7 @@ export function announcePlan(
       // The report of this failure gets the hash of the plan that was announced above (protocol/failure-text.ts).
       describePlan(plan).join('; '),
       {
-        hint: `Approve it («kindling workflow approve»), or run the action again with KINDLING_CONSENT=${hash}.`,
+        hint: `Approve it (“kindling workflow approve”), or run the action again with KINDLING_CONSENT=${hash}.`,
         evidence: { hash, plan, wrongConsent: consent.given !== undefined },
       },
     );

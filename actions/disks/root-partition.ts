@@ -2,7 +2,7 @@ import { KindlingError } from '../../protocol/error.ts';
 import type { Disk, Partition } from '../../protocol/inventory.ts';
 import { describeDisk } from './describe-disk.ts';
 
-/** The partition that holds the installed system, found as EMF does: a label or partition label with «rootfs» in it, else the first ext4. */
+/** The partition that holds the installed system, found as EMF does: a label or partition label with "rootfs" in it, else the first ext4. */
 export function findRootPartition(disk: Disk): Partition {
   const partitions = disk.partitions.toSorted((a, b) => a.number - b.number);
   const labeled = partitions.find((partition) =>

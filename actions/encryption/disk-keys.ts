@@ -10,7 +10,7 @@ export interface DiskKeys {
   recoveryKey: string;
 }
 
-/** «Modhex», from which no layout moves a letter; systemd’s recovery keys use it too. */
+/** "Modhex", from which no layout moves a letter; systemd’s recovery keys use it too. */
 const MODHEX = 'cbdefghijklnrtuv';
 
 export function newDiskKeys(): DiskKeys {

@@ -12,7 +12,7 @@ export interface Volume {
   name: string;
 }
 
-/** The state partition from its copy in «reserved» into an encrypted volume; gives the path of the open volume. */
+/** The state partition from its copy in "reserved" into an encrypted volume; gives the path of the open volume. */
 export async function encryptState(
   context: ActionContext,
   reserved: string,
@@ -30,7 +30,7 @@ export async function encryptState(
   return open(context, volume, keys);
 }
 
-/** The root out to «reserved» and back into an encrypted volume; gives the path of the open volume. */
+/** The root out to "reserved" and back into an encrypted volume; gives the path of the open volume. */
 export async function encryptRoot(
   context: ActionContext,
   reserved: string,
@@ -55,7 +55,7 @@ export async function encryptRoot(
   return open(context, volume, keys);
 }
 
-/** Clears the copies that went through «reserved»: they are as readable as the disk was before. */
+/** Clears the copies that went through "reserved": they are as readable as the disk was before. */
 export async function clearCopies(context: Pick<ActionContext, 'signal'>, reserved: string): Promise<void> {
   const journal = await journalIn(reserved);
   if (journal.step === 'done') return;
@@ -93,7 +93,7 @@ async function copyRootOut(
   return { ...journal, step: 'root copied', bytes, sha256, usedBytes };
 }
 
-/** Copies back what «reserved» holds, and reads it again through the encryption: only then the copy may go. */
+/** Copies back what "reserved" holds, and reads it again through the encryption: only then the copy may go. */
 async function restore(
   context: ActionContext,
   reserved: string,

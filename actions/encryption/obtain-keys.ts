@@ -16,7 +16,7 @@ export interface EncryptVariables extends EscrowRequest {
 }
 
 /**
- * The keys of the disk: new ones, or, where an earlier run has begun (its journal is in «reserved»), that run's, from the TPM. When this
+ * The keys of the disk: new ones, or, where an earlier run has begun (its journal is in "reserved"), that run's, from the TPM. When this
  * resolves the recovery key is in safe hands and the TPM has the other: nothing was encrypted before.
  */
 export async function obtainKeys(

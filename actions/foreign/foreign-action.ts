@@ -190,7 +190,7 @@ function noRuntime(image: string): KindlingError {
 
 /** Images of Tinkerbell's first examples, which every site built for itself, and the action that does by variables what they do. */
 const INSTEAD: Record<string, string> = {
-  'disk-partition': 'rootio with the command «partition», then «format»',
+  'disk-partition': 'rootio with the command “partition”, then “format”',
   'install-root-fs': 'archive2disk',
   'install-grub': 'grub2disk',
 };

@@ -1,7 +1,7 @@
 import { KindlingError } from '../../protocol/error.ts';
 
 /**
- * As whom an image wants to run (OCI image configuration, «User»: user, uid, user:group, …): names are looked up in the image's own files. A name that is
+ * As whom an image wants to run (OCI image configuration, "User": user, uid, user:group, …): names are looked up in the image's own files. A name that is
  * not there is an error, never root.
  */
 export function imageUser(text: string, passwd: string, group: string): { uid: number; gid: number } {

@@ -83,7 +83,7 @@ export class Download {
     return this.#hashes.get(name)?.digest('hex');
   }
 
-  /** «http://mirror2.example/disk.zst since 12 s (connection reset)», while nothing moves. */
+  /** "http://mirror2.example/disk.zst since 12 s (connection reset)", while nothing moves. */
   get waitingFor(): string | undefined {
     if (!this.#waiting) return undefined;
     const { why, since } = this.#waiting;

@@ -8,9 +8,9 @@ const MAGIC: readonly { format: ImageFormat; offset: number; bytes: readonly num
   { format: 'zst', offset: 0, bytes: [0x28, 0xb5, 0x2f, 0xfd] }, // RFC 8878 3.1.1
   { format: 'gz', offset: 0, bytes: [0x1f, 0x8b, 0x08] }, // RFC 1952 2.3.1: only deflate exists
   { format: 'xz', offset: 0, bytes: [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00] }, // xz-file-format 2.1.1.1
-  { format: 'bz2', offset: 0, bytes: [0x42, 0x5a, 0x68] }, // «BZh», then the level
-  { format: 'qcow2', offset: 0, bytes: [0x51, 0x46, 0x49, 0xfb] }, // qcow2.txt: «QFI\xfb»
-  { format: 'iso', offset: 32_769, bytes: [0x43, 0x44, 0x30, 0x30, 0x31] }, // ECMA-119 8.1.2: «CD001»
+  { format: 'bz2', offset: 0, bytes: [0x42, 0x5a, 0x68] }, // "BZh", then the level
+  { format: 'qcow2', offset: 0, bytes: [0x51, 0x46, 0x49, 0xfb] }, // qcow2.txt: "QFI\xfb"
+  { format: 'iso', offset: 32_769, bytes: [0x43, 0x44, 0x30, 0x30, 0x31] }, // ECMA-119 8.1.2: "CD001"
 ];
 
 /** RFC 8878 3.1.2: a zstd file may begin with skippable frames 0x184D2A50–0x184D2A5F. */

@@ -48,7 +48,7 @@ export interface Transport {
   /** Basic credentials; those in a source's URL win. */
   basicAuth?: { username: string; password: string };
   bearerToken?: string;
-  /** Who gets headers, login and token besides the first source: origins («https://mirror.example»). A login in a URL goes with that URL. */
+  /** Who gets headers, login and token besides the first source: origins ("https://mirror.example"). A login in a URL goes with that URL. */
   credentialOrigins?: readonly string[];
   /** PEM certificates that replace the system's roots. */
   caCertificates?: string;
@@ -130,7 +130,7 @@ export interface WriteProgress {
   rawRate: number;
   writeRate: number;
   bottleneck?: Bottleneck;
-  /** «waiting for mirror2.example since 12 s (connection reset)», when nothing moves. */
+  /** "waiting for mirror2.example since 12 s (connection reset)", when nothing moves. */
   waitingFor?: string;
 }
 
@@ -148,7 +148,7 @@ export interface WriteImageResult {
   resumes: number;
   gptMoved: boolean;
   chunks?: ChunkSummary;
-  /** «3.9 GiB in 21 s, 190 MB/s; limited by the network» */
+  /** "3.9 GiB in 21 s, 190 MB/s; limited by the network" */
   closingLine: string;
 }
 

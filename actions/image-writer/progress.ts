@@ -115,7 +115,7 @@ const LIMITED_BY: Record<Bottleneck, string> = {
   disk: 'the disk',
 };
 
-/** «3.9 GiB in 21 s, 190 MB/s; limited by the network» */
+/** "3.9 GiB in 21 s, 190 MB/s; limited by the network" */
 export function closingLine(bytesRaw: number, seconds: number, limitedBy: Bottleneck): string {
   const rate = Math.round(bytesRaw / 1e6 / Math.max(seconds, 0.001));
   return `${formatBytes(bytesRaw)} in ${seconds.toFixed(seconds < 10 ? 1 : 0)} s, ${rate} MB/s; limited by ${LIMITED_BY[limitedBy]}`;

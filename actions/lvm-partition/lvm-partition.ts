@@ -34,7 +34,7 @@ export const lvmPartition = defineAction({
     DEST_DISK: { type: 'absolute-path', description: 'The disk; without it the target disk' },
   },
   notes: [
-    'The partition lies at the end of the disk and is called «lvm»; the root in front of it still grows at its first boot. Partitions that are there stay as they are. Needs the full Micro-OS, which has LVM. Edge Microvisor systems get theirs from `fde_dmv`.',
+    'The partition lies at the end of the disk and is called “lvm”; the root in front of it still grows at its first boot. Partitions that are there stay as they are. Needs the full Micro-OS, which has LVM. Edge Microvisor systems get theirs from `fde_dmv`.',
   ],
   async run(variables, context) {
     const { disk } = await findInstalledDisk(context, variables);

@@ -19,7 +19,7 @@ import { describeLayout, keepRootHash, makeSwap, type PlannedSlots, planSlots } 
 
 /**
  * The names under which the boot module of the image opens the volumes, by partition label
- * (docs/background/emf.md#disk-layouts). «tep» and «reserved» stay as they are.
+ * (docs/background/emf.md#disk-layouts). "tep" and "reserved" stay as they are.
  */
 const NAMES: Record<string, string> = {
   hashmap_a: 'root_a_ver_hash_map',
@@ -65,7 +65,7 @@ export async function encryptMicrovisor(
   );
   const at = (number: number) => partitionPath(disk.path, number);
 
-  // 4. Encrypted volumes where nothing is yet; then the state and the root, through «reserved».
+  // 4. Encrypted volumes where nothing is yet; then the state and the root, through "reserved".
   for (const { number, partLabel } of partitions) {
     const name = NAMES[partLabel ?? ''];
     if (name) await openNewVolume(context, at(number), name, keyFiles);

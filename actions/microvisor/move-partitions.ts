@@ -31,7 +31,7 @@ export async function moveToLayout(
   await writeJournal(device, reserved, { ...journal, step: 'restored' });
 }
 
-/** The first half: the state partition is in «reserved», and the table is the new one. Gives the journal, which says what is left to do. */
+/** The first half: the state partition is in "reserved", and the table is the new one. Gives the journal, which says what is left to do. */
 export async function moveOut(
   device: BlockDevice,
   layout: MicrovisorLayout,

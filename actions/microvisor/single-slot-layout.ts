@@ -37,7 +37,7 @@ export function planAddedPartitions(request: {
   if (!last || !known('rootfs') || last.number < 2) {
     throw new KindlingError(
       'KND_NOT_MICROVISOR',
-      'the disk has no partition «rootfs»: it holds no Edge Microvisor image',
+      'the disk has no partition “rootfs”: it holds no Edge Microvisor image',
     );
   }
   const wanted = [

@@ -47,7 +47,7 @@ function movedLayout(partitions: PartitionEntry[], isEncrypted: boolean): Microv
   if (!persistent || !reserved) {
     throw new KindlingError(
       'KND_NOT_MICROVISOR',
-      'the layout with two slots lacks partition 3 or «reserved»',
+      'the layout with two slots lacks partition 3 or “reserved”',
     );
   }
   if ((find('tep') !== undefined) !== isEncrypted) {
@@ -65,7 +65,7 @@ export function partitionOf({ partitions }: MicrovisorLayout, number: number): P
   return found;
 }
 
-/** «4 hashmap_a 100 MiB», for the log and the result. */
+/** "4 hashmap_a 100 MiB", for the log and the result. */
 export function describeLayout({ partitions }: MicrovisorLayout): string[] {
   return partitions.map(
     ({ number, partLabel, sizeBytes }) => `${number} ${partLabel} ${Math.round(sizeBytes / 2 ** 20)} MiB`,

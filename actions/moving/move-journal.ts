@@ -1,18 +1,18 @@
 import type { BlockDevice } from '../disks/block-device.ts';
 
-/** How far the rebuilding of the disk has come; it is on the disk itself, in the last MiB of «reserved», so that it survives a power cut. */
+/** How far the rebuilding of the disk has come; it is on the disk itself, in the last MiB of "reserved", so that it survives a power cut. */
 export interface MoveJournal {
   /**
-   * copied: a verified copy of the state partition is in «reserved». restored: it is in its new place. With encryption the root follows, and at the
-   * end what was copied through «reserved» is cleared: root copied, root restored, done.
+   * copied: a verified copy of the state partition is in "reserved". restored: it is in its new place. With encryption the root follows, and at the
+   * end what was copied through "reserved" is cleared: root copied, root restored, done.
    */
   step: 'copied' | 'restored' | 'root copied' | 'root restored' | 'done';
-  /** Of what is in «reserved» now. */
+  /** Of what is in "reserved" now. */
   bytes: number;
   sha256: string;
   /** Where the state partition was; what is left there can be read until it is cleared. */
   oldStartBytes?: number;
-  /** How much of «reserved» has held readable copies. */
+  /** How much of "reserved" has held readable copies. */
   usedBytes?: number;
   /** Which keys the disk is encrypted with. */
   keyId?: string;

@@ -1,6 +1,6 @@
 import { KindlingError } from '../../protocol/error.ts';
 
-/** An image as registries know it (distribution specification: «Pulling manifests»). */
+/** An image as registries know it (distribution specification: "Pulling manifests"). */
 export interface ImageReference {
   /** Host and port. */
   registry: string;
@@ -11,7 +11,7 @@ export interface ImageReference {
 
 const DEFAULT_REGISTRY = 'registry-1.docker.io';
 
-/** Reads `[registry/]repository[:tag][@digest]`; a first part without dot, colon or «localhost» is no registry, as with Docker. */
+/** Reads `[registry/]repository[:tag][@digest]`; a first part without dot, colon or "localhost" is no registry, as with Docker. */
 export function parseImageReference(text: string, defaultRegistry = DEFAULT_REGISTRY): ImageReference {
   const bare = text.replace(/^(oci|docker|https?):\/\//, '');
   const [name = '', digest] = bare.split('@');

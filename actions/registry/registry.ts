@@ -127,7 +127,7 @@ export class Registry {
   }
 
   #url(path: string): URL {
-    // A mirror below a path keeps the path behind «v2», as registries that proxy others do.
+    // A mirror below a path keeps the path behind "v2", as registries that proxy others do.
     const [base = ''] = this.#bases;
     const { origin, pathname } = new URL(base);
     const prefix = pathname === '/' ? '' : pathname;

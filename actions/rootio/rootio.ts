@@ -28,7 +28,7 @@ import {
   type RootioVolumeGroup,
 } from './storage.ts';
 
-/** Where «mount» puts the file systems, for the actions that follow. */
+/** Where "mount" puts the file systems, for the actions that follow. */
 const MOUNT_ROOT = '/mnt';
 const SILENCE_MS = 60_000;
 

@@ -120,7 +120,7 @@ export function planPartitions(
 /** MBR types by label, as in the reference. */
 const MBR_TYPES: Record<string, number> = { SWAP: 0x82, LINUX: 0x83, FAT32: 0x0c };
 
-/** The same for an MBR: four partitions at most, and «_ACTIVE» marks the one that boots. */
+/** The same for an MBR: four partitions at most, and "_ACTIVE" marks the one that boots. */
 export function planMbrPartitions(
   wanted: RootioDisk,
   disk: { sizeBytes: number; sectorBytes: number },

@@ -14,7 +14,7 @@ export interface TargetFilesystem {
   device: string;
   /** The disk it is on, if the inventory knows it. */
   disk?: Disk;
-  /** «p2» or «2»: the device's name after the disk's. Empty if the file system has no partition. */
+  /** "p2" or "2": the device's name after the disk's. Empty if the file system has no partition. */
   suffix: string;
   fsType?: string;
 }

@@ -88,7 +88,7 @@ export async function encryptUbuntu(
     };
   }
 
-  // 4. The root, through «reserved»; then encrypted volumes where nothing is yet.
+  // 4. The root, through "reserved"; then encrypted volumes where nothing is yet.
   const root = await encryptRoot(
     context,
     copies,

@@ -11,7 +11,7 @@ const ROOT_NUMBER = 1;
 const ROOT_BYTES = 50 * GIB;
 const BOOT_BYTES = 5 * GIB;
 const TRUSTED_COMPUTE_BYTES = 14 * GIB;
-/** A single disk above this gives less to «reserved». */
+/** A single disk above this gives less to "reserved". */
 const LARGE_DISK = 100 * GIB;
 /** Less than this for the node's own data is not worth a partition. */
 const SMALLEST_DATA = GIB;
@@ -74,7 +74,7 @@ export function planEncryptedUbuntu(request: EncryptedUbuntuRequest): EncryptedU
   if (taken) {
     throw new KindlingError(
       'KND_PARTITION_LAYOUT',
-      `the image has a partition ${taken.number} already, which is to be «${taken.partLabel}»`,
+      `the image has a partition ${taken.number} already, which is to be “${taken.partLabel}”`,
     );
   }
 
@@ -127,7 +127,7 @@ function layoutOf(partitions: PartitionEntry[]): EncryptedUbuntuLayout {
     if (found) return found;
     throw new KindlingError(
       'KND_PARTITION_LAYOUT',
-      `the encrypted layout lacks «${label}»; write the image again`,
+      `the encrypted layout lacks “${label}”; write the image again`,
     );
   };
   return {

@@ -101,7 +101,7 @@ async function planFor(
   return { layout, diskGuid: table?.id ?? '' };
 }
 
-/** File systems first, their lines in fstab last: a second run after a kill finds «data_persistent» and must find it usable. */
+/** File systems first, their lines in fstab last: a second run after a kill finds "data_persistent" and must find it usable. */
 async function split(
   disk: Disk,
   layout: Extract<UbuntuLayout, { kind: 'split' }>,
@@ -113,7 +113,7 @@ async function split(
     await using device = await BlockDevice.open(disk.path);
     await writeTable(device, { diskGuid, sectorBytes: disk.logicalSectorBytes, partitions });
   };
-  // Under other names until everything is in place, so that a run after a kill starts over instead of finding it «done already».
+  // Under other names until everything is in place, so that a run after a kill starts over instead of finding it "done already".
   await write(
     layout.partitions.map((part) => (part === layout.data ? { ...part, partLabel: UNFINISHED } : part)),
   );

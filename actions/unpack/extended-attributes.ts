@@ -28,7 +28,7 @@ export function keepAttributesBinary(unpacker: Extract): void {
   };
 }
 
-/** The records «length key=value\n» of an extended header that hold attributes (pax: POSIX.1-2001; the key is star's). */
+/** The records "length key=value\n" of an extended header that hold attributes (pax: POSIX.1-2001; the key is star's). */
 function attributesOf(header: Buffer): Record<string, string> {
   const found: Record<string, string> = {};
   for (let at = 0; at < header.length; ) {

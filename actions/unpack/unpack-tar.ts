@@ -70,7 +70,7 @@ async function placeEntries(unpacker: Extract, root: string, options: UnpackOpti
   return entries;
 }
 
-/** The directory an entry goes into, made if need be, and its name there; empty for the root itself. «..» cannot lead out of root. */
+/** The directory an entry goes into, made if need be, and its name there; empty for the root itself. ".." cannot lead out of root. */
 async function placeOf(root: string, entryName: string): Promise<{ parent: string; name: string }> {
   if (entryName.includes('\0'))
     throw new KindlingError('KND_ARCHIVE_INVALID', 'the archive has an entry with a NUL in its name');

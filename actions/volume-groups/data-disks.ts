@@ -32,7 +32,7 @@ export async function useOtherDisks(
   }
   if (usable.length === 0) return;
   if (!(await hasLvm(context))) {
-    context.log('warn', 'this Micro-OS has no LVM: the other disks stay empty (profile «full» has it)');
+    context.log('warn', 'this Micro-OS has no LVM: the other disks stay empty (profile “full” has it)');
     return;
   }
   const plan = planFor(

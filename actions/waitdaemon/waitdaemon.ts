@@ -17,7 +17,7 @@ export interface Wanted {
 
 /**
  * Tinkerbell's waitdaemon reports success and only then runs the image it is told, because a reboot would outrun the report. Ours hand over after
- * the report by themselves, so the wrapper is taken off. The community's reboot is «IMAGE: alpine, command: [reboot]», where the image is only there
+ * the report by themselves, so the wrapper is taken off. The community's reboot is "IMAGE: alpine, command: [reboot]", where the image is only there
  * for its command: that is our reboot, with nothing to pull and no init process that would have to understand the signal.
  */
 export function takeOffWaitdaemon(wanted: Wanted): Wanted {

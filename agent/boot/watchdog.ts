@@ -7,7 +7,7 @@ const PET_EVERY_MS = 5000;
 
 /**
  * Keeps a hardware watchdog quiet as long as the agent's event loop turns; if the machine hangs, the watchdog reboots it.
- * The device stays open when the agent is restarted by init only if the driver says «nowayout»; either is fine.
+ * The device stays open when the agent is restarted by init only if the driver says "nowayout"; either is fine.
  */
 export function startWatchdog(view: View): void {
   let fd: number;

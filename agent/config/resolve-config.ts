@@ -28,7 +28,7 @@ export interface ConfigSources {
 
 export interface ResolvedConfig {
   config: Config;
-  /** Where each value came from: «--server», «kernel command line worker_id», «/etc/emf/env_config OBM_PORT», «default». */
+  /** Where each value came from: "--server", "kernel command line worker_id", "/etc/emf/env_config OBM_PORT", "default". */
   origins: Partial<Record<SettingName, string>>;
   /** Values given under a foreign name that make no sense: reported and left out, as a node must still boot. */
   warnings: string[];

@@ -281,7 +281,7 @@ export const SETTINGS = {
     parse: text,
   }),
   registryMirrors: setting({
-    summary: 'mirrors of registries, comma separated: «quay.io=https://mirror.site/quay», or one for all',
+    summary: 'mirrors of registries, comma separated: “quay.io=https://mirror.site/quay”, or one for all',
     flags: ['registry-mirrors'],
     kernel: ['kindling.registry_mirrors'],
     env: ['KINDLING_REGISTRY_MIRRORS'],

@@ -64,7 +64,7 @@ export function httpStatusError(
 }
 
 function fromGrpcCode(endpoint: Endpoint, what: string, error: ServiceError): KindlingError {
-  const said = `${status[error.code]}${error.details ? ` «${error.details}»` : ''}`;
+  const said = `${status[error.code]}${error.details ? ` “${error.details}”` : ''}`;
   const message = `${what}: ${authorityOf(endpoint)} answered ${said}`;
   const details = { cause: error, evidence: { grpcCode: status[error.code] } };
   switch (error.code) {

@@ -8,7 +8,7 @@ export interface FatalFacts {
   mac?: string | undefined;
   version: string;
   uptime: number;
-  /** What happens next, for the last lines: «trying again in 30 s». */
+  /** What happens next, for the last lines: "trying again in 30 s". */
   next: string;
 }
 

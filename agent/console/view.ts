@@ -6,13 +6,13 @@ import { uptimeSeconds } from './uptime.ts';
 
 /** What a boot tells people and programs while it runs. */
 export interface View {
-  /** A line of the stage that is going on: «[   12.3] network    eth0: link up». */
+  /** A line of the stage that is going on: "[   12.3] network    eth0: link up". */
   line(stage: Stage, text: string): void;
   /** A stage is reached: a marker for programs, with what is known then. */
   reached(stage: Stage, facts?: Record<string, unknown>): void;
   /** Something is not as it should be but the boot goes on: the code, the reason and the next step. */
   notice(stage: Stage, problem: KindlingError): void;
-  /** Shows «waiting for <what> since 12 s» until the returned function is called. */
+  /** Shows "waiting for <what> since 12 s" until the returned function is called. */
   waiting(stage: Stage, what: string): () => void;
   /** What is being waited for right now and for how long. */
   waits(): { what: string; seconds: number }[];

@@ -43,7 +43,7 @@ export async function requestAccessToken(
   return readAccessToken(response.body);
 }
 
-/** The release token: one raw string, «anonymous» where the release service asks for nothing. */
+/** The release token: one raw string, "anonymous" where the release service asks for nothing. */
 export async function requestReleaseToken(
   network: Network,
   keycloakName: string,

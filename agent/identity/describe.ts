@@ -15,7 +15,7 @@ export function describeIdentity(identity: Identity): string {
   return rows.flatMap(([name, value]) => (value ? [`${name.padEnd(10)}${value}`] : [])).join('\n');
 }
 
-/** Facts the firmware gave that identify nothing: «serial “Default string”: a placeholder of the vendor». */
+/** Facts the firmware gave that identify nothing: "serial “Default string”: a placeholder of the vendor". */
 export function rejectedFacts({ evidence }: Identity): string[] {
   return evidence
     .filter(({ score, value }) => score === 0 && value !== '')

@@ -101,7 +101,7 @@ function describeNic({
     .join(' ');
 }
 
-/** «2 × 16 GiB DDR5» rather than the same twice. */
+/** "2 × 16 GiB DDR5" rather than the same twice. */
 function countEqual(texts: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);

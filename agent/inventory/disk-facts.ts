@@ -126,14 +126,14 @@ function usbSerialOf(files: MachineFiles, devicePath: string): string | undefine
   return usbDevice === undefined ? undefined : clean(files.text(`${usbDevice}/serial`));
 }
 
-/** NVMe says «eui.…» or «nvme.…» itself; SCSI and ATA say «naa.…», or put it in vital data page 0x83. */
+/** NVMe says "eui.…" or "nvme.…" itself; SCSI and ATA say "naa.…", or put it in vital data page 0x83. */
 function wwnOf(files: MachineFiles, folder: string): string | undefined {
   const told = files.text(`${folder}/wwid`) ?? files.text(`${folder}/device/wwid`);
   if (told && /^(eui|naa|nvme|uuid)\./.test(told)) return told.replaceAll(/\s+/g, ' ');
   return parseWwnPage(files.bytes(`${folder}/device/vpd_pg83`));
 }
 
-/** CDs and floppies a BMC pretends to have. A disk of a hypervisor is «virtual» too and yet a proper target. */
+/** CDs and floppies a BMC pretends to have. A disk of a hypervisor is "virtual" too and yet a proper target. */
 function isVirtualMedia(bus: DiskBus, vendor = '', model = ''): boolean {
   const name = `${vendor} ${model}`;
   if (

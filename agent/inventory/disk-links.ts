@@ -7,7 +7,7 @@ interface NamedDisk {
   vendor?: string;
   serial?: string;
   wwn?: string;
-  /** Number of its port, counted by its controller (port_no of the ATA port). The kernel's own «ata7» counts all ports of the machine. */
+  /** Number of its port, counted by its controller (port_no of the ATA port). The kernel's own "ata7" counts all ports of the machine. */
   ataPort?: number | undefined;
 }
 

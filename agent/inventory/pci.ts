@@ -23,7 +23,7 @@ const CLASSES_THAT_MATTER: Record<string, string> = {
   '02': 'network card',
 };
 
-/** Storage and network devices no driver took: the usual reason for «no disk» and «no network». */
+/** Storage and network devices no driver took: the usual reason for "no disk" and "no network". */
 export function driverless(devices: readonly PciDevice[]): { device: PciDevice; what: string }[] {
   return devices.flatMap((device) => {
     const what = CLASSES_THAT_MATTER[device.classCode.slice(0, 2)];

@@ -83,7 +83,7 @@ async function answer(
   response: ServerResponse,
   options: LocalFrontOptions,
 ): Promise<void> {
-  const { pathname, search } = new URL(request.url ?? '/', 'http://local'); // resolves «..» before it is judged
+  const { pathname, search } = new URL(request.url ?? '/', 'http://local'); // resolves ".." before it is judged
   const upstream = upstreamFor(front, pathname, options.config);
   if (!upstream) {
     response.writeHead(404).end('nothing is served here\n');

@@ -16,7 +16,7 @@ export type Interfaces = NodeJS.Dict<NetworkInterfaceInfo[]>;
 
 /**
  * Decides what to report. The serial number goes out as the firmware has it, spaces and placeholders included: the server
- * replaces what it does not like by N/A, and something «cleaned» could match another machine's registration.
+ * replaces what it does not like by N/A, and something "cleaned" could match another machine's registration.
  */
 export function decideNodeFacts(config: Config, identity: Identity, interfaces: Interfaces): NodeFacts {
   const mac = config.workerId ?? config.mac ?? identity.bootMac ?? identity.macs[0];

@@ -11,7 +11,7 @@ const COMMON_FIELDS = new Set([
   'hint',
 ]);
 
-/** A log line for the console: «03:12:07 stream-os-image: writing image 40 %». */
+/** A log line for the console: "03:12:07 stream-os-image: writing image 40 %". */
 export function humanLine(jsonLine: string): string {
   const fields = parse(jsonLine);
   if (!fields) return jsonLine.trimEnd();

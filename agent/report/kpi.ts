@@ -1,7 +1,7 @@
 import type { Log } from './log.ts';
 
 /**
- * EMF's boot figures, in the words its dashboards search for: «Reporting boot KPI <name> <seconds since 1970>», one line per
+ * EMF's boot figures, in the words its dashboards search for: "Reporting boot KPI <name> <seconds since 1970>", one line per
  * `s_*` stamp of the boot script, plus the moment the agent itself started.
  */
 export function reportBootKpis(log: Log, stamps: Record<string, number>, startedAt: number): void {

@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import { KindlingError } from '../../protocol/error.ts';
 
 /*
- * Syslinux keeps two copies of an «auxiliary data vector» in the last 1024 bytes of ldlinux.sys. A command in it is run
+ * Syslinux keeps two copies of an "auxiliary data vector" in the last 1024 bytes of ldlinux.sys. A command in it is run
  * at the next start instead of the menu's default, and syslinux removes it first: the one after is a normal start again.
  * Only BIOS machines start the stick by syslinux; under UEFI the firmware's own BootNext does the same.
  *

@@ -33,7 +33,7 @@ export async function runStep(
       lastProgress = progress;
     },
   });
-  signal.throwIfAborted(); // the reason it was stopped for says more than «canceled»
+  signal.throwIfAborted(); // the reason it was stopped for says more than "canceled"
   if (outcome.status !== 'success') throw fromReport(outcome.error);
   // The plan was shown; what would be done says the same once more.
   if (!options.isDryRun) say(`${action}: ${outcome.summary}`);

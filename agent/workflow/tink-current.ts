@@ -56,7 +56,7 @@ export class TinkCurrent implements WorkflowServer {
       );
       return toWork(action);
     } catch (error) {
-      // «No workflow», «not your turn», «finished», «failed»: nothing to do now. A deadline is an idle minute, too.
+      // "No workflow", "not your turn", "finished", "failed": nothing to do now. A deadline is an idle minute, too.
       const isIdle = hasGrpcCode(
         error,
         status.NOT_FOUND,

@@ -76,7 +76,7 @@ export class TinkLegacy implements WorkflowServer {
       );
       return 'accepted';
     } catch (error) {
-      // The same code stands for «you are late», «no such workflow» and «try again»; only the contexts tell which.
+      // The same code stands for "you are late", "no such workflow" and "try again"; only the contexts tell which.
       if (hasGrpcCode(error, status.INVALID_ARGUMENT) && !(await this.#isStillAt(work))) return 'superseded';
       throw error;
     }

@@ -21,7 +21,7 @@ import {
 const HOLD_SECONDS = 6;
 
 /**
- * Many agents against one stub, over TLS with tokens: all onboard, hold their polls, then each runs the «ubuntu» workflow of twelve
+ * Many agents against one stub, over TLS with tokens: all onboard, hold their polls, then each runs the "ubuntu" workflow of twelve
  * actions whose work is left out. `npm run bench -- fleet [10,100,1000] [tink-legacy,tink-current]`
  */
 export const benchmarkFleet: RunBenchmark = async ({ args, say }) => {

@@ -21,7 +21,7 @@ const BLOCK = 4 * 2 ** 20;
 
 /**
  * How fast each stage is alone, in the same rounds as the writers: no writer can be faster than the slowest. The disk is a real
- * one: a disk in memory is these cores copying, so that what «write alone» costs could not happen beside anything else (decision 063).
+ * one: a disk in memory is these cores copying, so that what "write alone" costs could not happen beside anything else (decision 063).
  */
 export class CeilingRounds {
   readonly #workspace: Workspace;

@@ -61,7 +61,7 @@ export function defineNode(command: Command): void {
       'prove itself by its TPM: off, when-possible or required; by default as the site says',
     )
     .option('--ek-hash <hash>', 'the TPM it must have: SHA-256 of its endorsement key')
-    .option('--auto', 'give credentials at the first knock; without it somebody says «onboard»')
+    .option('--auto', 'give credentials at the first knock; without it somebody says “onboard”')
     .action(register);
   withConnection(command.command('correct <node>').description('correct a registration; clears a mismatch'))
     .option('--uuid <uuid>')
@@ -141,7 +141,7 @@ export function defineNode(command: Command): void {
     .option('--skip-bad', 'import the good rows, and write the others to FILE.errors.csv')
     .option('--undo <import>', 'take an import back while none of its machines has booted')
     .option('--example', 'print a file to begin with')
-    .option('--manual', 'register only; somebody says «onboard» later')
+    .option('--manual', 'register only; somebody says “onboard” later')
     .action(importNodes);
 }
 
@@ -151,7 +151,7 @@ async function list(options: ListOptions): Promise<void> {
   if (options.output === 'json') console.log(JSON.stringify(nodes, null, 2));
   else if (nodes.length > 0) console.log(formatTable(nodes, NODE_COLUMNS));
   else if (isFiltered(options)) console.log('no node fits');
-  else console.log('no nodes yet; register one with «kindling node register», or boot one');
+  else console.log('no nodes yet; register one with “kindling node register”, or boot one');
   if (options.output === 'table') await tellRefusals(connection);
 }
 

@@ -72,7 +72,7 @@ const MD_0: SignatureRule = {
   },
 };
 
-/** Intel RST («fake RAID»): the anchor is the last but one sector. */
+/** Intel RST ("fake RAID"): the anchor is the last but one sector. */
 const INTEL_RAID: SignatureRule = {
   bases: (size) => [Math.floor(size / SECTOR) * SECTOR - 2 * SECTOR],
   length: 64,

@@ -23,7 +23,7 @@ export function hasMagic(block: Buffer, at: number, magic: string | readonly num
   return block.subarray(at, at + bytes.length).equals(bytes);
 }
 
-/** 16 bytes as 8-4-4-4-12; undefined when all zero, which means «not set» everywhere. */
+/** 16 bytes as 8-4-4-4-12; undefined when all zero, which means "not set" everywhere. */
 export function uuidAt(block: Buffer, at: number): { uuid?: string } {
   const hex = block.subarray(at, at + 16).toString('hex');
   if (hex.length < 32 || /^0+$/.test(hex)) return {};

@@ -14,7 +14,7 @@ export interface MbrPartition {
 
 const ENTRY_BYTES = 16;
 const ACTIVE = 0x80;
-/** «Look at the sector numbers instead»: no disk of today has cylinders and heads. */
+/** "Look at the sector numbers instead": no disk of today has cylinders and heads. */
 const NO_CHS = [0xfe, 0xff, 0xff] as const;
 
 /** A DOS partition table (UEFI 2.10 section 5.2.1): the first sector of the disk. */

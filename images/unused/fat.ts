@@ -17,7 +17,7 @@ const BOOT = {
   media: 21,
   tableSectors16: 22,
   sectors32: 32,
-  /** FAT12 and FAT16; Linux keeps «in use» and «had errors» in its low bits. */
+  /** FAT12 and FAT16; Linux keeps "in use" and "had errors" in its low bits. */
   state16: 37,
   type16: 54,
   /** FAT32 only, from here. */

@@ -20,7 +20,7 @@ export interface FreeSpace {
  */
 export type FreeSpaceReader = (partition: PartitionReader) => Promise<FreeSpace>;
 
-/** Why all of a file system is kept: «its log is not clean». */
+/** Why all of a file system is kept: "its log is not clean". */
 export class Doubt extends Error {}
 
 export function doubtUnless(isSure: boolean, why: string): asserts isSure {

@@ -18,7 +18,7 @@ export interface UnusedBlocks {
 }
 
 export interface Finding {
-  /** «partition 2», or «the image» when it has no partitions. */
+  /** "partition 2", or "the image" when it has no partitions. */
   name: string;
   /** As blkid names it; absent if nothing is known of it. */
   type?: string;

@@ -32,7 +32,7 @@ const SUPER = {
 const VERSION_5 = 5;
 /** finobt, rmapbt, reflink, inobtcount: none changes what the free space tree means. */
 const RO_READ = 0x1 | 0x2 | 0x4 | 0x8;
-/** ftype, sparse inodes, bigtime, nrext64, exchange-range, parent pointers. Not: another uuid in the blocks, «needs repair», metadir, zones. */
+/** ftype, sparse inodes, bigtime, nrext64, exchange-range, parent pointers. Not: another uuid in the blocks, "needs repair", metadir, zones. */
 const INCOMPAT_READ = 0x1 | 0x2 | 0x8 | 0x20 | 0x40 | 0x80;
 
 /** Allocation group header, in the second sector of each group. */

@@ -87,7 +87,7 @@ export async function dependencyOf(metapackage: string, pattern: RegExp): Promis
 }
 
 async function askApt(names: readonly string[]): Promise<DebianPackage[]> {
-  // «'http://…' libc6_2.36-9_amd64.deb 2755092 SHA256:…»; a colon of the version is written %3a in the file name.
+  // "'http://…' libc6_2.36-9_amd64.deb 2755092 SHA256:…"; a colon of the version is written %3a in the file name.
   const stdout = await aptGet(['--print-uris', 'download', ...names], names.join(' '));
   return stdout
     .split('\n')

@@ -72,7 +72,7 @@ function encodeItems(items: readonly Item[]): Buffer {
   return body;
 }
 
-// Languages are named «de», «de_CH», «sr_Latn», «en_US_POSIX»; what belongs to no language has longer names.
+// Languages are named "de", "de_CH", "sr_Latn", "en_US_POSIX"; what belongs to no language has longer names.
 const LANGUAGE = /^[a-z]{2,3}(_[A-Za-z0-9_]+)?\.res$/;
 const KEPT_LANGUAGES = ['en.res', 'en_US.res', 'en_001.res'];
 // char, word, line, sentence, title breaks of English; the dictionaries of Chinese, Thai, Khmer… are half of the folder.

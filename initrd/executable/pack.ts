@@ -84,7 +84,7 @@ export function packOneFile(launcher: Buffer, node: Buffer, linker: Buffer, libr
   return result;
 }
 
-/** Makes Node ask for «/proc/self/fd/…» where it asks for «libc.so.6»; the numbers are put in by the launcher. */
+/** Makes Node ask for "/proc/self/fd/…" where it asks for "libc.so.6"; the numbers are put in by the launcher. */
 function redirectLibraries(node: Elf, libraries: Library[]) {
   const address = roundUp(endOfImage(node) + PAGE, PAGE);
   const strings = Buffer.alloc(PAGE);

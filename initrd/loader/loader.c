@@ -78,7 +78,7 @@ static int is_named(const u8 *section, const char *name) {
 
 static u32 word(const u8 *at) { return at[0] | at[1] << 8 | at[2] << 16 | (u32)at[3] << 24; }
 
-/* A section of this program where the firmware has put it (Microsoft «PE Format», COFF header and section table). */
+/* A section of this program where the firmware has put it (Microsoft "PE Format", COFF header and section table). */
 static bytes section(const loaded_image *self, const char *name) {
   const u8 *pe = self->image_base + word(self->image_base + 0x3c);
   u32 count = word(pe + 6) & 0xffff;
@@ -218,7 +218,7 @@ static void copy(u8 *to, const u8 *from, u64 size) {
 }
 
 /*
- * The kernel, laid out in memory as its PE headers say (Microsoft «PE Format»: optional header PE32+, section table). It needs no
+ * The kernel, laid out in memory as its PE headers say (Microsoft "PE Format": optional header PE32+, section table). It needs no
  * relocation, Linux moves itself. Where the firmware forbids running what is writable, the pages are made executable.
  */
 static status map_kernel(system_table *system, bytes kernel, bytes *mapped, entry_point *start) {

@@ -1,6 +1,6 @@
 /**
  * A 64-bit EFI program around position-independent code that starts with its entry point: headers with room for the sections
- * that addSections (uki.ts) puts behind it. Offsets: Microsoft «PE Format», MS-DOS stub, COFF header, optional header PE32+.
+ * that addSections (uki.ts) puts behind it. Offsets: Microsoft "PE Format", MS-DOS stub, COFF header, optional header PE32+.
  */
 const PE_OFFSET = 0x80;
 const HEADERS_SIZE = 0x400;

@@ -58,7 +58,7 @@ export function moduleIndexes(modules: readonly KernelModule[]): { dependencies:
   };
 }
 
-/** `.modinfo` of a module is a row of «key=value» strings (ELF-64 section headers: name, type, flags, address, offset, size…). */
+/** `.modinfo` of a module is a row of "key=value" strings (ELF-64 section headers: name, type, flags, address, offset, size…). */
 function readModule(name: string, path: string, contents: Buffer): KernelModule {
   const info = modinfo(contents);
   const all = (key: string) =>

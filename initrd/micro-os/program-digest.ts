@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { KindlingError } from '../../protocol/error.ts';
 
-/** Offsets: Microsoft «PE Format», COFF header, optional header PE32+. */
+/** Offsets: Microsoft "PE Format", COFF header, optional header PE32+. */
 const PE_POINTER = 0x3c;
 const OPTIONAL_HEADER = 24;
 const CHECKSUM = 64;
@@ -9,8 +9,8 @@ const CERTIFICATE_TABLE = 144;
 const PE32_PLUS = 0x20b;
 
 /**
- * The SHA-256 by which a signature and firmware name an EFI program (Microsoft «Authenticode Portable Executable Signature
- * Format»): all of it but its checksum and its signatures, so that it is the same before and after signing.
+ * The SHA-256 by which a signature and firmware name an EFI program (Microsoft "Authenticode Portable Executable Signature
+ * Format"): all of it but its checksum and its signatures, so that it is the same before and after signing.
  * Programs of ours have their sections in order of the file and nothing between them.
  */
 export function programDigest(program: Buffer): string {

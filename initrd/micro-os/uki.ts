@@ -2,11 +2,11 @@ import { KindlingError } from '../../protocol/error.ts';
 
 /**
  * A unified kernel image: kernel, initramfs and command line inside one EFI program, so that one signature covers all
- * three. systemd's stub finds them as sections of itself (uapi-group.org, «Unified Kernel Image»); adding sections to a
- * PE file is all that is to be done. Offsets: Microsoft «PE Format», COFF header, optional header PE32+, section table.
+ * three. systemd's stub finds them as sections of itself (uapi-group.org, "Unified Kernel Image"); adding sections to a
+ * PE file is all that is to be done. Offsets: Microsoft "PE Format", COFF header, optional header PE32+, section table.
  */
 export interface UkiSection {
-  /** At most 8 characters: «.linux». */
+  /** At most 8 characters: ".linux". */
   name: string;
   contents: Buffer;
 }

@@ -125,7 +125,7 @@ export class NvmeTcpQueue {
     switch (opcode) {
       case OPCODE.setFeatures:
       case OPCODE.getFeatures:
-        return {}; // «number of queues» counts from 0: there is one for I/O
+        return {}; // "number of queues" counts from 0: there is one for I/O
       case OPCODE.keepAlive:
         return {};
       case OPCODE.abort:

@@ -10,7 +10,7 @@ const ATTRIBUTES = { plain: 0x03, authenticated: 0x27 } as const;
 
 /**
  * Writes an OVMF variable store in which a site's PK, KEK, db and dbx are enrolled and Secure Boot is on, as a technician would
- * do it in the firmware's menu. `keysFolder` is «keys» of the site's boot files. For `efiVariables: { file }` of a machine.
+ * do it in the firmware's menu. `keysFolder` is "keys" of the site's boot files. For `efiVariables: { file }` of a machine.
  */
 export function enrollSiteKeys(keysFolder: string, target: string): void {
   const list = (name: string) => readFileSync(join(keysFolder, `${name}.esl`));

@@ -5,7 +5,7 @@ import { kill, makeFolder, removeFolder, startGuarded } from './processes.ts';
 
 /**
  * A test network: a network namespace with bridges in it. Machines hang on a bridge by taps, servers live in the
- * namespace itself or, as «the customer's DHCP server», in namespaces of their own on the same bridge.
+ * namespace itself or, as "the customer's DHCP server", in namespaces of their own on the same bridge.
  * The namespaces have no names: a sleeping process holds each, so they vanish with this process and nothing is to clean up.
  * Needs root.
  *

@@ -43,7 +43,7 @@ const LEFT_OUT = [
 const HOOKS = [
   'echo kindling-target > "$1/etc/hostname"',
   ': > "$1/etc/machine-id"; rm -f "$1/var/lib/dbus/machine-id" "$1"/etc/ssh/ssh_host_*',
-  // One kind of host key: RSA alone takes half a minute without KVM. No locale: the package «locales» is not there.
+  // One kind of host key: RSA alone takes half a minute without KVM. No locale: the package "locales" is not there.
   'printf "datasource_list: [NoCloud, None]\\nsystem_info: {network: {renderers: [networkd]}}\\nssh_genkeytypes: [ed25519]\\nlocale: false\\n" > "$1/etc/cloud/cloud.cfg.d/90_target.cfg"',
   // Without a NIC that works, waiting for the network must not take the two minutes of the default.
   'mkdir -p "$1/etc/systemd/system/systemd-networkd-wait-online.service.d"; printf "[Service]\\nExecStart=\\nExecStart=/lib/systemd/systemd-networkd-wait-online --any --timeout=20\\n" > "$1/etc/systemd/system/systemd-networkd-wait-online.service.d/any.conf"',

@@ -91,7 +91,7 @@ export async function ensureEncryptableTarget(release: keyof typeof RELEASES): P
   const rootTar = await ensureEncryptableRoot();
   const sources = await Promise.all(OUR_SOURCES.map((name) => hashOfFile(join(import.meta.dirname, name))));
   const folder = await cached('target-encryptable', { rootTar, sources, release }, (target) =>
-    step(`target image «Debian with GRUB», as ${release}`, () => build(target, rootTar, RELEASES[release])),
+    step(`target image “Debian with GRUB”, as ${release}`, () => build(target, rootTar, RELEASES[release])),
   );
   return join(folder, 'disk.raw');
 }

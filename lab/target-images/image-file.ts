@@ -46,7 +46,7 @@ export async function ensureTargetImage(
   const signer = await hashOfFile(vendor.certificate);
   const hashes = await Promise.all(sources.map((name) => hashOfFile(join(import.meta.dirname, name))));
   const folder = await cached(`target-${kind}`, { rootTar, signer, sources: hashes }, (target) =>
-    step(`target image «${title}»`, (say) => build(target, { rootTar, vendor }, say)),
+    step(`target image “${title}”`, (say) => build(target, { rootTar, vendor }, say)),
   );
   return targetImageIn(folder);
 }

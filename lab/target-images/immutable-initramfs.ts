@@ -45,7 +45,7 @@ export async function immutableInitramfs(root: string): Promise<Buffer> {
   return gzipSync(encodeCpio(entries), { level: 9 });
 }
 
-/** What the dynamic loader would load, asked from inside the root: «libm.so.6 => /lib/x86_64-linux-gnu/libm.so.6 (0x…)». */
+/** What the dynamic loader would load, asked from inside the root: "libm.so.6 => /lib/x86_64-linux-gnu/libm.so.6 (0x…)". */
 async function librariesOf(root: string, program: string): Promise<[path: string, source: string][]> {
   const text = await runTool('chroot', [root, 'ldd', program]);
   return [...text.matchAll(/(\/lib\S+)/g)].map(([, path = '']) => [

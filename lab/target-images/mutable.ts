@@ -23,7 +23,7 @@ const OUR_SOURCES = [
 ];
 
 /**
- * A mutable Debian (systemd, real cloud-init, ext4 «rootfs») as a disk image that boots under UEFI, with Secure Boot too, and BIOS. The partitions are numbered as in
+ * A mutable Debian (systemd, real cloud-init, ext4 "rootfs") as a disk image that boots under UEFI, with Secure Boot too, and BIOS. The partitions are numbered as in
  * Ubuntu's cloud images: 15 is the ESP, 1 the root, which comes last so that it can grow. Cached.
  */
 export function ensureMutableTarget(): Promise<TargetImage> {

@@ -22,7 +22,7 @@ export async function dateFiles(files: Iterable<string>): Promise<void> {
   for (const file of files) await lutimes(file, EPOCH_SECONDS, EPOCH_SECONDS);
 }
 
-/** Puts files (path → text) into the root; a path that ends in «/» is an empty folder. Every folder above them stays as old as the rest. */
+/** Puts files (path → text) into the root; a path that ends in "/" is an empty folder. Every folder above them stays as old as the rest. */
 export async function fillRoot(root: string, files: Record<string, string>): Promise<void> {
   for (const [file, text] of Object.entries(files)) {
     await mkdir(join(root, file.endsWith('/') ? file : dirname(file)), { recursive: true });

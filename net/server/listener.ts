@@ -39,7 +39,7 @@ export interface ListenAddress {
 }
 
 /**
- * One port for everything, told apart without a guess: gRPC clients offer only «h2» in the TLS handshake, while
+ * One port for everything, told apart without a guess: gRPC clients offer only "h2" in the TLS handshake, while
  * everything that also speaks HTTP/1.1 says so. EMF's agents expect Keycloak, gRPC and files all on port 443.
  */
 export async function listenTls(

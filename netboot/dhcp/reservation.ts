@@ -13,7 +13,7 @@ export interface Reservation {
   allowsNetboot?: boolean;
 }
 
-/** Answers «which address has this MAC?» for DHCP in reservation mode. */
+/** Answers "which address has this MAC?" for DHCP in reservation mode. */
 export interface Reservations {
   find(mac: string): Reservation | undefined;
 }

@@ -123,7 +123,7 @@ async function presentVersion(folder: string): Promise<string | undefined> {
 /** Signed or not, a name must not lead out of the release. */
 function safeName(name: string): string {
   if (name.split('/').some((part) => part === '' || part === '.' || part === '..' || /[\\\0]/.test(part)))
-    throw new KindlingError('KND_MIRROR_REFUSED', `«${name}» is no name for a boot file`);
+    throw new KindlingError('KND_MIRROR_REFUSED', `“${name}” is no name for a boot file`);
   return name;
 }
 

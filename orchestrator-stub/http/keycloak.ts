@@ -28,7 +28,7 @@ export function keycloakRoutes({ signer, grants, releaseToken }: KeycloakParts):
       answer: async ({ request, response, origin }) => {
         const type = request.headers['content-type'] ?? '';
         if (!type.startsWith('application/x-www-form-urlencoded')) {
-          throw new KindlingError('KND_API_INVALID', `a token request is a form, not «${type}»`);
+          throw new KindlingError('KND_API_INVALID', `a token request is a form, not “${type}”`);
         }
         const form = new URLSearchParams((await readBody(request, FORM_LIMIT_BYTES)).toString('utf8'));
         const answer = await answerGrant(withBasicClient(form, request.headers.authorization), {

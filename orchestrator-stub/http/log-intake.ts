@@ -178,7 +178,7 @@ function readRecords(body: Buffer, type: string): OtlpRecord[] {
   }
   throw new KindlingError(
     'KND_API_INVALID',
-    `logs come as application/json or application/x-protobuf, not «${type}»`,
+    `logs come as application/json or application/x-protobuf, not “${type}”`,
   );
 }
 

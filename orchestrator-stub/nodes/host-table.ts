@@ -186,7 +186,7 @@ export class HostTable {
     return row && (JSON.parse(row.document) as Discovery);
   }
 
-  /** How the node reached us, for example «https://10.0.2.2:8443». */
+  /** How the node reached us, for example "https://10.0.2.2:8443". */
   async saveOrigin(hostId: HostId, origin: string): Promise<void> {
     await this.#store.run(
       'INSERT INTO origins (host_id, origin) VALUES (?, ?) ON CONFLICT (host_id) DO UPDATE SET origin = excluded.origin',

@@ -268,7 +268,7 @@ export class Onboarding {
     return { candidates, inUse, macHolders };
   }
 
-  /** Registered hosts only: a machine that merely showed itself is «not found», so that a person may log it in. */
+  /** Registered hosts only: a machine that merely showed itself is "not found", so that a person may log it in. */
   async #candidates(knock: Knock, serial: string): Promise<Candidates> {
     const { hosts } = this.#options;
     const registered = (host: Host | undefined) => (host?.isRegistered ? host : undefined);

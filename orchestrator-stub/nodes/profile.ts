@@ -18,7 +18,7 @@ export const ProfileSchema = z
       .nullable()
       .default(null)
       .describe(
-        'Workflow template; by default «iso» for the format iso, «ubuntu» for MUTABLE, «microvisor» for IMMUTABLE',
+        'Workflow template; by default “iso” for the format iso, “ubuntu” for MUTABLE, “microvisor” for IMMUTABLE',
       ),
     imageUrl: z
       .string()
@@ -34,7 +34,7 @@ export const ProfileSchema = z
       .enum(['auto', 'raw', 'qcow2', 'iso'])
       .default('auto')
       .describe(
-        'auto: a URL with «.img» whose first bytes are those of qcow2 is qcow2, anything else raw; iso: a hybrid ISO, written as it is',
+        'auto: a URL with “.img” whose first bytes are those of qcow2 is qcow2, anything else raw; iso: a hybrid ISO, written as it is',
       ),
     imageCaCert: z.string().max(20_000).default('').describe('PEM of the CA of the image server'),
     security: z
@@ -79,7 +79,7 @@ export const ProfileSchema = z
     metadata: z
       .record(z.string(), z.string())
       .default({})
-      .describe('EMF’s «standalone-node»: "true" is the same as `standalone`'),
+      .describe('EMF’s “standalone-node”: "true" is the same as `standalone`'),
     customConfigs: z
       .array(z.strictObject({ name, content: z.string().max(200_000) }))
       .max(50)

@@ -129,7 +129,7 @@ function forgetTpm(host: Host, now: Date): void {
   if (host.onboardingStatus.indicator === 'ERROR') host.onboardingStatus = status('', 'UNSPECIFIED', now);
 }
 
-/** The operator's «Onboard»: the node gets its credentials at its next knock. */
+/** The operator's "Onboard": the node gets its credentials at its next knock. */
 export function allowOnboarding(host: Host): Host {
   if (!host.isRegistered) {
     throw new KindlingError('KND_NODE_STATE', `${host.name} is not registered yet`, {

@@ -12,7 +12,7 @@ export function statusLine(host: Host, instance: Instance | undefined): string {
     if (host.hostStatus.text) return host.hostStatus.text;
     if (host.onboardingStatus.indicator === 'IN_PROGRESS') return host.onboardingStatus.text;
     if (host.currentState === 'REGISTERED') {
-      return host.desiredState === 'ONBOARDED' ? 'Onboarding' : 'Registered, waiting for «onboard»';
+      return host.desiredState === 'ONBOARDED' ? 'Onboarding' : 'Registered, waiting for “onboard”';
     }
     return 'Registered, not connected yet';
   }

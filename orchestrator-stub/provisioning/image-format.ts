@@ -9,7 +9,7 @@ const PROBE_TIMEOUT_MS = 30_000;
 export class ImageFormats {
   readonly #known = new Map<string, Promise<boolean>>();
 
-  /** EMF's rule: only a URL with «.img» is looked at, and whatever goes wrong means raw. */
+  /** EMF's rule: only a URL with ".img" is looked at, and whatever goes wrong means raw. */
   isQcow2(profile: Profile): Promise<boolean> {
     if (profile.imageFormat !== 'auto') return Promise.resolve(profile.imageFormat === 'qcow2');
     if (!profile.imageUrl.includes('.img')) return Promise.resolve(false);

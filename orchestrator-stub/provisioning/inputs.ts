@@ -28,7 +28,7 @@ export interface WorkflowInputs {
   isQcow2: boolean;
   /** PEM of the site's CA. */
   ca: string;
-  /** How the node reaches this server: «https://10.0.2.2:8443». */
+  /** How the node reaches this server: "https://10.0.2.2:8443". */
   origin: string;
 }
 
@@ -104,7 +104,7 @@ export function templateData(inputs: WorkflowInputs): { [key: string]: TemplateD
       : '',
     // And whether the site wants to be asked before a disk is destroyed. Empty where it does not.
     KindlingRequireConsent: settings.requireConsent === 'never' ? '' : settings.requireConsent,
-    // How disks are erased; empty for «auto», so that workflows stay as EMF has them.
+    // How disks are erased; empty for "auto", so that workflows stay as EMF has them.
     KindlingEraseMethod: (profile.eraseMethod ?? 'auto') === 'auto' ? '' : profile.eraseMethod,
     // What the machine does in the end; EMF's action reboots always.
     KindlingAfter: profile.after,

@@ -95,7 +95,7 @@ function anythingBut(argument: unknown, text: string): LeafTest {
   return fits((leaf) => !refused.includes(leaf));
 }
 
-/** Quamina compares by Unicode's case folding; upper before lower case brings «ß» and «SS» together as it does. */
+/** Quamina compares by Unicode's case folding; upper before lower case brings "ß" and "SS" together as it does. */
 function folded(text: string): string {
   return text.toUpperCase().toLowerCase();
 }
@@ -152,7 +152,7 @@ function numeric(argument: unknown, text: string): LeafTest {
   return fits((leaf) => typeof leaf === 'number' && bounds.every((holds) => holds(leaf)));
 }
 
-/** A leaf of the attributes with the entries of lists that lead to it: «the second of list 7». */
+/** A leaf of the attributes with the entries of lists that lead to it: "the second of list 7". */
 interface EventField {
   path: string;
   leaf: Leaf;

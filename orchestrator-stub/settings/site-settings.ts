@@ -72,7 +72,7 @@ export const SiteSettingsSchema = z
       .enum(['never', 'non-empty', 'always'])
       .default('never')
       .describe(
-        'Whether somebody must approve the plan before a disk is destroyed: never, where it is not empty, or always («kindling workflow approve»)',
+        'Whether somebody must approve the plan before a disk is destroyed: never, where it is not empty, or always (“kindling workflow approve”)',
       ),
     agentVariables: AgentVariablesSchema.default({}).describe(
       'Addresses and switches for the agents of installed systems, where they are not this server’s own',

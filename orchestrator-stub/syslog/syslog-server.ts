@@ -38,7 +38,7 @@ export const SYSLOG_ENTRANCE: DatagramEntrance = {
 
 /**
  * Syslog over UDP (RFC 5424 and 3164), for firmware, iPXE and installed systems that speak nothing better. A line goes to the
- * log of the node that last knocked with the address it came from, and says «syslog» there: nothing proves who sent it. The host
+ * log of the node that last knocked with the address it came from, and says "syslog" there: nothing proves who sent it. The host
  * name in a line is the sender's word and chooses no node; lines from other addresses are dropped.
  */
 export async function startSyslogServer(

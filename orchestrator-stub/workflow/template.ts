@@ -117,7 +117,7 @@ class TemplateReader {
     this.#faults.push(...faults);
     if (faults.length > 0) return undefined;
     if (root?.kind !== 'map') {
-      this.#fault(root, 'a template is a mapping with «tasks»');
+      this.#fault(root, 'a template is a mapping with “tasks”');
       return undefined;
     }
     this.#knownKeys(root, TOP_KEYS, 'template');
@@ -195,13 +195,13 @@ class TemplateReader {
     const node = childOf(map, 'environment');
     if (!node || isNull(node)) return {};
     if (node.kind !== 'map') {
-      this.#fault(node, '«environment» is a mapping of names to texts');
+      this.#fault(node, '“environment” is a mapping of names to texts');
       return {};
     }
     const entries: [string, string][] = [];
     for (const { key, line, value } of node.entries) {
       if (value.kind === 'scalar') entries.push([key, value.text]);
-      else this.#fault({ line }, 'a value of «environment» must be a text');
+      else this.#fault({ line }, 'a value of “environment” must be a text');
     }
     return Object.fromEntries(entries);
   }
@@ -210,7 +210,7 @@ class TemplateReader {
     const node = childOf(map, key);
     if (!node) return '';
     if (node.kind === 'scalar') return node.text;
-    this.#fault(node, `«${key}» must be a text`);
+    this.#fault(node, `“${key}” must be a text`);
     return '';
   }
 
@@ -220,7 +220,7 @@ class TemplateReader {
     const text = this.#scalar(map, key);
     const value = node.kind === 'scalar' && node.type === 'number' ? wholeNumber(text) : undefined;
     if (value !== undefined && Number.isSafeInteger(value) && value >= 0) return value;
-    this.#fault(node, `«${key}» must be a whole number of seconds, not "${text}"`);
+    this.#fault(node, `“${key}” must be a whole number of seconds, not "${text}"`);
     return 0;
   }
 
@@ -228,14 +228,14 @@ class TemplateReader {
     const node = childOf(map, key);
     if (!node || isNull(node)) return [];
     if (node.kind === 'list') return node.items;
-    this.#fault(node, `«${key}» must be a list`);
+    this.#fault(node, `“${key}” must be a list`);
     return [];
   }
 
   #texts(map: YamlMap, key: string): string[] {
     return this.#list(map, key).flatMap((node) => {
       if (node.kind === 'scalar') return [node.text];
-      this.#fault(node, `«${key}» must be a list of texts`);
+      this.#fault(node, `“${key}” must be a list of texts`);
       return [];
     });
   }

@@ -48,7 +48,7 @@ export interface WorkflowProgress {
 
 export interface ActionProgress {
   state: ActionState;
-  /** How often it was begun anew by «retry»: 1 at first. */
+  /** How often it was begun anew by "retry": 1 at first. */
   attempt: number;
   startedAt: string | null;
   stoppedAt: string | null;

@@ -136,7 +136,7 @@ export function encodeDhcpPacket(packet: DhcpPacket): Buffer {
     : Buffer.concat([body, Buffer.alloc(MINIMUM_PACKET_BYTES - body.length)]);
 }
 
-/** «aa:bb:cc:dd:ee:ff» of the client, whatever hardware type it has. */
+/** "aa:bb:cc:dd:ee:ff" of the client, whatever hardware type it has. */
 export function macOf(packet: DhcpPacket): string {
   return [...packet.clientHardwareAddress].map((byte) => byte.toString(16).padStart(2, '0')).join(':');
 }
@@ -186,7 +186,7 @@ function encodeOption(code: number, value: Buffer): Buffer[] {
 
 function writeRank(code: number): number {
   if (code === DhcpOption.messageType) return -1;
-  if (code === DhcpOption.relayAgentInformation) return 1000; // RFC 3046 2.1: last before «end»
+  if (code === DhcpOption.relayAgentInformation) return 1000; // RFC 3046 2.1: last before "end"
   return code;
 }
 

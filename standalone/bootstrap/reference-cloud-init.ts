@@ -57,7 +57,7 @@ export function renderReference(input: ReferenceInput): string {
   ].join('\n');
 }
 
-/** The template's conditions leave an extra space before the command and before «&&». */
+/** The template's conditions leave an extra space before the command and before "&&". */
 function installCommand({ version, agentConfig: agent }: KthreesConfigSpec): string {
   if (agent?.airGapped !== true) {
     return ` curl -sfL https://get.k3s.io | INSTALL_K3S_VERSION=${version ?? ''} sh -s - server `;

@@ -46,7 +46,7 @@ export function referenceK3sConfig(spec: KthreesConfigSpec, facts: ClusterFacts)
 /**
  * The same for a standalone node. Nothing is added that weakens what the template says: no anonymous access, no wider
  * cipher list. K3s' own cloud controller stays on unless the template switches it off, because without one a node with
- * an external provider keeps its «uninitialized» taint for ever.
+ * an external provider keeps its "uninitialized" taint for ever.
  */
 export function standaloneK3sConfig(spec: KthreesConfigSpec, clusterDns?: string): K3sConfig {
   const { serverConfig: server = {}, agentConfig: agent = {} } = spec;

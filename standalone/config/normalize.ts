@@ -5,7 +5,7 @@ import { childSchema, keysOf } from './schema-walk.ts';
 type Tree = Record<string, unknown>;
 
 /**
- * Brings what is accepted in more than one form into the one form of the schema: null is «not given», fields of the
+ * Brings what is accepted in more than one form into the one form of the schema: null is "not given", fields of the
  * cluster template may be in another case or one level too high, ports may be numbers. Every liberty is reported.
  */
 export function normalize(value: unknown, report: Report): unknown {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Path } from './issue.ts';
 
-/** The schema without its «optional» wrapping. */
+/** The schema without its "optional" wrapping. */
 function bare(schema: unknown): unknown {
   return schema instanceof z.ZodOptional ? bare(schema.unwrap()) : schema;
 }

@@ -1,4 +1,4 @@
-/** Whole-number arithmetic as shell texts like «12 * 1024» have it: + - * / % and parentheses. Nothing is executed. */
+/** Whole-number arithmetic as shell texts like "12 * 1024" have it: + - * / % and parentheses. Nothing is executed. */
 export function evaluate(text: string): number | undefined {
   const tokens = text.match(/\d+|[-+*/%()]|\S/g) ?? [];
   let at = 0;

@@ -7,7 +7,7 @@ type Tree = Record<string, unknown>;
 
 /**
  * An EMF cluster template (JSON) as the kubernetes section of a configuration. Texts that EMF keeps in secrets are given
- * by the caller as «name/key → text»; what is not given is noted, and validate will say so too.
+ * by the caller as "name/key → text"; what is not given is noted, and validate will say so too.
  */
 export function migrateTemplate(template: Tree, secrets: ReadonlyMap<string, string>): Migration {
   const notes: string[] = [];

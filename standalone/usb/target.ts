@@ -59,7 +59,7 @@ export async function deviceFacts(
   };
 }
 
-/** Lines «/dev/sdb1 /media/stick vfat …»; a partition of sdb is sdb1, of nvme0n1 nvme0n1p1. */
+/** Lines "/dev/sdb1 /media/stick vfat …"; a partition of sdb is sdb1, of nvme0n1 nvme0n1p1. */
 function mountsOf(name: string, mounts: string): string[] {
   const lines = mounts.split('\n').map((line) => line.split(' '));
   return lines.filter(([device = '']) => isOf(name, device)).map(([, point = '']) => point);

@@ -18,7 +18,7 @@ const DEFECTS: readonly (readonly [what: string, file: string, title: string])[]
   ['3 eMMC, virtio, SAS and RAID are never candidates', UNIT, 'defect 3:'],
   ['4 every disk is wiped before anything is validated', ERASE, 'defect 4:'],
   ['4 and from a stick', 'agent/standalone/install.test.ts', 'and only once the image is good'],
-  ['5 «single disk» is always true', UNIT, 'defect 5:'],
+  ['5 “single disk” is always true', UNIT, 'defect 5:'],
   ['6 the size of the disk is cut to whole TiB', UNIT, 'defect 6:'],
   ['7 the last disk with a boot flag is the target', UNIT, 'defect 7:'],
   ['15 a stick has exactly 7 partitions', 'agent/standalone/medium.test.ts', 'defect 15:'],
@@ -32,7 +32,7 @@ const DEFECTS: readonly (readonly [what: string, file: string, title: string])[]
   ['one disk after the other', INTEGRATION, 'goes from disk to disk; ours has begun all before one is done'],
   ['no discard', ERASE, '%s removes the data, and proves it'],
   ['nothing is looked at afterwards', ERASE, 'a tool that says it erased and did not is found out'],
-  ['a USB disk that says «not removable» is wiped', ERASE, 'erases what is chosen, leaves the rest'],
+  ['a USB disk that says “not removable” is wiped', ERASE, 'erases what is chosen, leaves the rest'],
   ['LVM, RAID, LUKS, bcache stay up', 'actions/erase/leftovers.qemu.test.ts', 'takes them down, clears them'],
 
   // EMF: efibootset

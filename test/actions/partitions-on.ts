@@ -9,6 +9,6 @@ export async function partitionsOn(disk: DiskFile | undefined): Promise<Partitio
   return table?.partitions ?? [];
 }
 
-/** «4 hashmap_a», in the order of the numbers. */
+/** "4 hashmap_a", in the order of the numbers. */
 export const numbersAndLabels = (partitions: readonly PartitionEntry[]) =>
   partitions.toSorted((a, b) => a.number - b.number).map(({ number, partLabel }) => `${number} ${partLabel}`);

@@ -32,7 +32,7 @@ const sizeOf = (partitions: ReturnType<typeof slots>, label: string) =>
   partitions.find(({ partLabel }) => partLabel === label)?.sizeBytes;
 
 describe('the EMT-S installer', () => {
-  it('defect 1: no disk is «no disk», not /dev/', () => {
+  it('defect 1: no disk is “no disk”, not /dev/', () => {
     expect(() => chooseTargetDisk([], {})).toThrowError(expect.objectContaining({ code: 'KND_DISK_NONE' }));
   });
 
@@ -138,7 +138,7 @@ describe('efibootset', () => {
 });
 
 describe('EMF’s search for the root', () => {
-  it('prefers a label with «rootfs» to the first ext4, by partition number and not by the order of a list', () => {
+  it('prefers a label with “rootfs” to the first ext4, by partition number and not by the order of a list', () => {
     const ext4 = (number: number, label?: string) => ({
       ...part(number, number, 1, ''),
       path: `/dev/sda${number}`,

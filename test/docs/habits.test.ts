@@ -18,6 +18,7 @@ describe('the test of habits', () => {
   it.each([
     ['\nWhoever reads it', 'page.md:2 Whoever (name the actor: the caller, the node, a person who)'],
     ['after so many runs', 'page.md:1 so many (this many, a limit of, the size of)'],
+    ['the word \u00bbso', 'page.md:1 \u00bb (English quotation marks)'],
     ['a key that is none', 'page.md:1 that is none (an invalid one, not one of)'],
   ])('finds %j', (text, message) => {
     expect(found(text)).toEqual([message]);

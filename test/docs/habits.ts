@@ -4,6 +4,7 @@ import type { Repository } from '../repository.ts';
 const HABITS: readonly (readonly [RegExp, string])[] = [
   [/\bwhoever\b/gi, 'name the actor: the caller, the node, a person who'],
   [/\bso (?:much|many)\b(?! (?:that|as)\b)/gi, 'this many, a limit of, the size of'],
+  [/[\u00ab\u00bb]/g, 'English quotation marks'],
   [/\b(?:that|which) (?:is|are) none\b/gi, 'an invalid one, not one of'],
 ];
 

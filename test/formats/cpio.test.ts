@@ -57,7 +57,7 @@ describe('a cpio archive', () => {
     expect(decodeCpio(stdout)).toMatchObject([{ path: 'cpio.test.ts', type: 'file' }]);
   });
 
-  it.each(['/etc/passwd', '../x', 'a//b', 'a/./b', '', 'a/'])('refuses the path «%s»', (path) => {
+  it.each(['/etc/passwd', '../x', 'a//b', 'a/./b', '', 'a/'])('refuses the path “%s”', (path) => {
     expect(() => encodeCpio([{ path, mode: 0o644, type: 'directory' }])).toThrow(/no path for an archive/);
   });
 

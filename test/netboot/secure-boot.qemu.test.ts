@@ -40,7 +40,7 @@ it('S-04, S-15: from the site’s USB stick, with its keys enrolled, nothing but
   expect(said.filter((line) => /was refused$/.test(line))).toEqual(
     programs.map((name) => `${name} was refused`),
   );
-  // «Access denied», from the firmware, for all but the last.
+  // "Access denied", from the firmware, for all but the last.
   expect(said.filter((line) => /^Could not boot: Error 0x7f04818f/.test(line))).toHaveLength(3);
 
   writeFileSync(at('boot.ipxe'), script);

@@ -57,7 +57,7 @@ const report = (workflowId = id) =>
   });
 
 describe('a store that fails', () => {
-  test('row: current report, status write failed → INTERNAL «error writing report status: …», and nothing has changed', async () => {
+  test('row: current report, status write failed → INTERNAL “error writing report status: …”, and nothing has changed', async () => {
     const action = await callUnary(client, CurrentService.method.getAction, { agentId: mac });
     const say = () =>
       callUnary(client, CurrentService.method.reportActionStatus, {
@@ -78,7 +78,7 @@ describe('a store that fails', () => {
     expect((await running.api('GET', `/api/v1/workflows/${id}`)).body.state).toBe('SUCCESS');
   });
 
-  test('row: current report, workflow cannot be read → INTERNAL «error getting workflow: …»', async () => {
+  test('row: current report, workflow cannot be read → INTERNAL “error getting workflow: …”', async () => {
     using _broken = breakTable('workflows');
     const refused = await failure(
       callUnary(client, CurrentService.method.reportActionStatus, {
@@ -114,7 +114,7 @@ describe('a store that fails', () => {
     expect((await running.knock()).clientId).toBe(`edgenode-${NODE.uuid}`);
   });
 
-  test('row: legacy report, update conflict → INVALID_ARGUMENT «invalid workflow id» by the letter, INTERNAL otherwise', async () => {
+  test('row: legacy report, update conflict → INVALID_ARGUMENT “invalid workflow id” by the letter, INTERNAL otherwise', async () => {
     {
       using _broken = breakTable('workflow_progress');
       expect(await failure(report())).toMatchObject({ code: status.INTERNAL });

@@ -57,7 +57,7 @@ async function expectStranger() {
 }
 
 describe('GetAction with auto enrollment (docs/background/tinkerbell.md#getaction, docs/background/tinkerbell.md#enrollment)', () => {
-  test('row: enrollment off → NOT_FOUND «no Workflows found»', async () => {
+  test('row: enrollment off → NOT_FOUND “no Workflows found”', async () => {
     await site({ enrollmentRules: [acmeRule] });
     expect(await failure(getAction())).toEqual({ code: status.NOT_FOUND, details: 'no Workflows found' });
   });
@@ -83,7 +83,7 @@ describe('GetAction with auto enrollment (docs/background/tinkerbell.md#getactio
     });
   });
 
-  test('row: enrollment on, no rule fits → NOT_FOUND «no Workflow Rule Sets found or matched»', async () => {
+  test('row: enrollment on, no rule fits → NOT_FOUND “no Workflow Rule Sets found or matched”', async () => {
     await site({
       autoEnrollment: true,
       enrollmentRules: [{ ...acmeRule, rules: ['{"product":{"vendor":["x"]}}'] }],
@@ -107,7 +107,7 @@ describe('GetAction with auto enrollment (docs/background/tinkerbell.md#getactio
     expect(await getAction()).toMatchObject({ name: 'only' });
   });
 
-  test('row: the workflow is there but names another agent → FAILED_PRECONDITION «existing workflow found»', async () => {
+  test('row: the workflow is there but names another agent → FAILED_PRECONDITION “existing workflow found”', async () => {
     await running.api('PUT', '/api/v1/templates/one', { json: { text: TEMPLATE('somebody-else') } });
     await site({ autoEnrollment: true, enrollmentRules: [acmeRule] });
     await failure(getAction());

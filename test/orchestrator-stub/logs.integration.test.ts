@@ -125,7 +125,7 @@ test.each([
   ['text/plain', 'x', 400],
   ['application/json', '{', 400],
   ['application/x-protobuf', '\xff\xff\xff', 400],
-])('%s «%s» is refused', async (type, body, status) => {
+])('%s “%s” is refused', async (type, body, status) => {
   expect((await running.api('POST', '/v1/logs', { body, headers: { 'content-type': type } })).status).toBe(
     status,
   );

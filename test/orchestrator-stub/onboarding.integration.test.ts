@@ -115,7 +115,7 @@ describe('the onboarding stream over TLS, which asks for no token', () => {
     expect(states).toEqual([NodeState.REGISTERED, NodeState.UNSPECIFIED, NodeState.REGISTERED]);
   });
 
-  test('a machine that only showed itself is still «not found», so that a person may sign in', async () => {
+  test('a machine that only showed itself is still “not found”, so that a person may sign in', async () => {
     await secure.api('POST', '/api/v1/discovery', {
       json: { identity: { uuid: node.uuid, macs: [node.macId], nodeId: 'x' } },
       token: null,

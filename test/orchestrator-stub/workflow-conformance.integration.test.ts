@@ -190,7 +190,7 @@ describe('current', () => {
 });
 
 describe('the operator’s word', () => {
-  test('pause: the running action ends, the next one waits for «resume»', async () => {
+  test('pause: the running action ends, the next one waits for “resume”', async () => {
     const { mac, id } = await start();
     await report(id, 'first', State.RUNNING);
     await running.api('POST', `/api/v1/workflows/${id}/pause`);

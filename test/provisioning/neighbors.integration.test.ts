@@ -112,7 +112,7 @@ async function startNode(number: number, change: Partial<NodeSetup> = {}) {
     waitFor(() => probe() || undefined, { name: what, timeoutMs: 120_000 }).catch((thrown: Error) => {
       throw new Error(`node ${number}: ${thrown.message}; it said:\n${log}`);
     });
-  const said = (text: string) => until(`«${text}»`, () => log.includes(text));
+  const said = (text: string) => until(`“${text}”`, () => log.includes(text));
   const writes = () => until('the first chunks on its disk', () => allocated(disk) > 3 * MIB);
   /** As when somebody pulls the plug: the agent, and the action it has started. */
   const pullThePlug = async () => {

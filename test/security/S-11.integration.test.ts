@@ -31,7 +31,7 @@ it('millions of empty protobuf messages are refused before they are objects', ()
   );
 });
 
-it('guessing passwords blocks nobody and soon gets no answer but «later»', async () => {
+it('guessing passwords blocks nobody and soon gets no answer but “later”', async () => {
   const guess = (password: string) =>
     running.grant(
       new URLSearchParams({ grant_type: 'password', client_id: 'system-client', username: 'kim', password }),

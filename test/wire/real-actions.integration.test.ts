@@ -196,7 +196,7 @@ describe('an image, as EMF’s workflows name it', () => {
     expect(bad.tink.states, 'the sum of what is in it').toEqual([State.FAILED]);
   });
 
-  it('trap 11 and 12: COMPRESSED is the text «true», .zst is written too, and proxies may be empty', async () => {
+  it('trap 11 and 12: COMPRESSED is the text “true”, .zst is written too, and proxies may be empty', async () => {
     const written = await writeImage([
       'COMPRESSED=true',
       'HTTP_PROXY=',

@@ -113,7 +113,7 @@ describe('a current workflow server', () => {
     [status.FAILED_PRECONDITION, 'existing workflow found'],
     [status.FAILED_PRECONDITION, 'auto enrollment is disabled for this hardware'],
   ])(
-    'row: GetAction → %i «%s»: nothing to do, no error is shown, the agent asks again',
+    'row: GetAction → %i “%s”: nothing to do, no error is shown, the agent asks again',
     async (code, details) => {
       const actions = tink.actions;
       tink.actions = [];
@@ -134,7 +134,7 @@ describe('a current workflow server', () => {
     [status.INTERNAL, 'error writing current state: etcd', 'KND_SERVER_GRPC_STATUS'],
     [status.UNAVAILABLE, 'server shutting down', 'KND_SERVER_UNAVAILABLE'],
     [status.INVALID_ARGUMENT, 'invalid Agent ID', 'KND_SERVER_GRPC_STATUS'],
-  ])('row: GetAction → %i «%s»: in trouble, named, and asked again', async (code, details, expected) => {
+  ])('row: GetAction → %i “%s”: in trouble, named, and asked again', async (code, details, expected) => {
     const actions = tink.actions;
     tink.actions = [];
     tink.states = [];

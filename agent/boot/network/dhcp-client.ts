@@ -60,7 +60,7 @@ export function dhcpClients(folder: string, busybox = 'busybox'): DhcpClients {
         detached: true,
         env: { PATH: process.env['PATH'] ?? '', KINDLING_DHCP: folder },
       });
-      child.on('error', () => {}); // shows as «not running»; the caller starts it again
+      child.on('error', () => {}); // shows as "not running"; the caller starts it again
       child.unref();
     },
     lease(device) {

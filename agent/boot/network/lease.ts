@@ -60,7 +60,7 @@ function prefixLength(mask: string | undefined, subnet: string | undefined): num
   return bits.split('1').length - 1;
 }
 
-/** «10.1.0.0/16 10.0.0.1 0.0.0.0/0 10.0.0.2» */
+/** "10.1.0.0/16 10.0.0.1 0.0.0.0/0 10.0.0.2" */
 function pairs(words: readonly string[]): { to: string; gateway: string }[] {
   const routes: { to: string; gateway: string }[] = [];
   for (let index = 0; index + 1 < words.length; index += 2) {

@@ -15,7 +15,7 @@ interface ParsedIp {
 /**
  * One `ip=` argument in any form of dracut.cmdline(7) and of the kernel (nfsroot.rst):
  *   dhcp | <interface>:dhcp[:mtu[:mac]] | <client>:[peer]:<gateway>:<netmask>:<hostname>:<interface>:<method>[:dns1[:dns2[:ntp]]] or [:mtu[:mac]]
- * undefined for «no network, please» (ip=off, ip=none).
+ * undefined for "no network, please" (ip=off, ip=none).
  */
 export function parseIp(argument: string): ParsedIp | undefined {
   const fields = splitFields(argument);

@@ -13,7 +13,7 @@ export interface WantedPort {
 
 /**
  * Which interfaces to configure, given the cards that are there by now. Pure. Cards in a bond, below a VLAN or with a plan
- * of their own are not also taken by «every card». Boot NIC first, then by name.
+ * of their own are not also taken by "every card". Boot NIC first, then by name.
  */
 export function wantedPorts(
   plan: NetworkPlan,

@@ -35,7 +35,7 @@ export function parseMemoryDevice(structure: SmbiosStructure): Memory['modules']
   };
 }
 
-/** In MiB, or KiB if the top bit is set; 0x7fff means «see the extended size» (section 7.18.5). */
+/** In MiB, or KiB if the top bit is set; 0x7fff means "see the extended size" (section 7.18.5). */
 function moduleSize(size: number | undefined, extended: number | undefined): number | undefined {
   if (size === undefined || size === 0 || size === 0xffff) return undefined;
   if (size === 0x7fff) return extended === undefined ? undefined : (extended & 0x7fffffff) * MIB;

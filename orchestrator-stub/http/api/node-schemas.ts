@@ -27,7 +27,7 @@ export const RegistrationSchema = z
     autoOnboard: z
       .boolean()
       .optional()
-      .describe('Give credentials at the first knock instead of waiting for «onboard»'),
+      .describe('Give credentials at the first knock instead of waiting for “onboard”'),
     profile: name.optional(),
     site: name.optional(),
     metadata: metadata.optional(),

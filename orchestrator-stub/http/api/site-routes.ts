@@ -65,7 +65,7 @@ export function siteRoutes({
       handle: async ({ path, body, query }) => {
         const checked = ProfileSchema.safeParse({ ...body, name: path['name'] });
         if (!checked.success) {
-          throw new KindlingError('KND_PROFILE_INVALID', `a profile cannot be called «${path['name']}»`);
+          throw new KindlingError('KND_PROFILE_INVALID', `a profile cannot be called “${path['name']}”`);
         }
         if (query.force !== 'true') await checkProfile(checked.data, (name) => templates.get(name));
         await profiles.save(checked.data.name, checked.data);

@@ -37,7 +37,7 @@ const warnings = z
 const hardware = z
   .looseObject({ spec: z.record(z.string(), z.json()).optional() })
   .optional()
-  .describe('A Hardware object of Tinkerbell for «.Hardware», instead of what is known of the node');
+  .describe('A Hardware object of Tinkerbell for “.Hardware”, instead of what is known of the node');
 
 export function workflowRoutes({
   store,

@@ -97,7 +97,7 @@ class Parser {
     let otherwise: Statement[] = [];
     if (end?.value === 'else') {
       const next = this.#peek();
-      // «else if» and «else with» share the outer «end».
+      // "else if" and "else with" share the outer "end".
       if (next.kind === 'word' && next.value === kind && kind !== 'range') {
         this.#next();
         otherwise = [this.#branch(kind)];

@@ -22,7 +22,7 @@ import {
 } from './values.ts';
 
 export interface RenderOptions {
-  /** For messages: «ubuntu». */
+  /** For messages: "ubuntu". */
   name: string;
   flavor?: Flavor;
 }

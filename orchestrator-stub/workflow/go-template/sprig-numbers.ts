@@ -21,7 +21,7 @@ function floatToInt(value: number): bigint {
   return BigInt(Math.trunc(value));
 }
 
-/** «5.00» is 5. */
+/** "5.00" is 5. */
 function withoutZeroDecimal(digits: string): string {
   return digits.replace(/\.0+$/, '');
 }

@@ -101,7 +101,7 @@ function present(args: readonly Value[]): Value[] {
   return args.filter((value) => value !== null);
 }
 
-/** Rune by rune, as Go does it: «ß» has no upper case of one rune and stays. */
+/** Rune by rune, as Go does it: "ß" has no upper case of one rune and stays. */
 function mapRunes(all: string, change: (rune: string) => string): string {
   return [...all].map((rune) => ([...change(rune)].length === 1 ? change(rune) : rune)).join('');
 }

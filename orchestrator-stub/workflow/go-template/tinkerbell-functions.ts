@@ -56,7 +56,7 @@ const CURRENT: Record<string, TemplateFunction> = {
   ...DATA_FUNCTIONS,
   ...ENCODING_FUNCTIONS,
   ...PLACE_FUNCTIONS,
-  // The path of a partition: by-id links take «-partN», names that end in a digit «pN», others «N».
+  // The path of a partition: by-id links take "-partN", names that end in a digit "pN", others "N".
   formatPartition: takes('string int', (device, number) => {
     const path = text(device);
     if (path.startsWith('/dev/disk/')) return `${path}-part${integer(number)}`;

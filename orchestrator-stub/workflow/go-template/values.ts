@@ -31,7 +31,7 @@ export class Int {
 /** A slice. */
 export class List {
   readonly items: Value[];
-  /** Of its elements: «interface {}», «string», «int», «uint8». */
+  /** Of its elements: "interface {}", "string", "int", "uint8". */
   readonly element: string;
 
   /** A slice that was never made: JSON has null for it. */
@@ -47,7 +47,7 @@ export class List {
 /** A map with texts as keys. */
 export class GoMap {
   readonly entries: Map<string, Value>;
-  /** Of its values: «interface {}» or «string». */
+  /** Of its values: "interface {}" or "string". */
   readonly element: string;
 
   constructor(entries: Iterable<readonly [string, Value]> = [], element = 'interface {}') {

@@ -67,7 +67,7 @@ function wordAt(runes: readonly string[], at: number): Word {
     if (isUpper(second)) {
       const word = upTo('upper', isUpper);
       const length = [...word.text].length;
-      // «HTTPServer»: the last capital belongs to the next word.
+      // "HTTPServer": the last capital belongs to the next word.
       const next = runes[at + length];
       return next !== undefined && isLetter(next)
         ? { kind: 'upper', text: runes.slice(at, at + length - 1).join('') }

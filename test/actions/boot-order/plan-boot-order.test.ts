@@ -93,7 +93,7 @@ describe('setting the boot order', () => {
   });
 
   it.each(['Kindling', 'ubuntu'])(
-    'an entry «%s» for another system that is there stays, one whose partition is gone goes',
+    'an entry “%s” for another system that is there stays, one whose partition is gone goes',
     async (label) => {
       const there = 'aaaaaaaa-2222-3333-4444-555555555555';
       const gone = 'bbbbbbbb-2222-3333-4444-555555555555';
@@ -142,7 +142,7 @@ describe('setting the boot order', () => {
     expect(state).toMatchObject({ order: [0, 1, 2], next: 2 });
   });
 
-  it('as efibootset: what was booted goes to the end, «hookos» goes', async () => {
+  it('as efibootset: what was booted goes to the end, “hookos” goes', async () => {
     await firmware(['PXE', 'HookOS installer', 'Ubuntu']);
     const { state } = await apply({ demoteCurrent: true, removeLabels: ['hookos'] });
     expect(state.order).toEqual([3, 2, 0]);

@@ -45,7 +45,7 @@ describe('a plan', () => {
       '\n',
     );
     expect(text).toContain('destroys everything on /dev/sda (Model, serial S1, 465.7 GiB, sata)');
-    expect(text).toContain('gpt table; /dev/sda1 «esp» vfat 953.7 MiB; /dev/sda2 crypto_LUKS "data" 3.7 GiB');
+    expect(text).toContain('gpt table; /dev/sda1 “esp” vfat 953.7 MiB; /dev/sda2 crypto_LUKS "data" 3.7 GiB');
     expect(text).toContain('leaves alone /dev/sdb: not the target');
     expect(describePlan(planFor('write', [empty], [])).at(1)).toBe(
       '  now on it: no partitions or file systems found',

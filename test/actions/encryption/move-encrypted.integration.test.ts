@@ -23,7 +23,7 @@ async function hashOf(devicePath: string, bytes: number): Promise<string> {
   return sha256(await device.readAt(0, bytes));
 }
 
-/** The disk as it is when its table has been changed: the state in «reserved», the root where the image put it. */
+/** The disk as it is when its table has been changed: the state in "reserved", the root where the image put it. */
 async function halfWay() {
   const reserved = await loopDisk(12 * MIB);
   const state = await loopDisk(28 * MIB);

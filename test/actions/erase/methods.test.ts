@@ -137,7 +137,7 @@ describe('capabilities', () => {
     expect(readSanitizeState('x', log(0, 3)).state).toBe('failed');
   });
 
-  it('ATA: the security section of hdparm, where «not» in front turns a word round', () => {
+  it('ATA: the security section of hdparm, where “not” in front turns a word round', () => {
     const text = (frozen: string) => `
 Commands/features:
 \tEnabled\tSupported:

@@ -35,7 +35,7 @@ test.each([
   ['', 'lvmvg', false],
   ['data', 'lvmvg', true],
 ])(
-  'a partition of the volume group «%s» where %s is wanted: refused %s',
+  'a partition of the volume group “%s” where %s is wanted: refused %s',
   async (found, wanted, isRefused) => {
     const run: Run = async () => ({ stdout: `  ${found}\n`, stderr: '', exitCode: 0, durationMs: 1 });
     const asking = refuseOthersVolumes({ run }, '/dev/sda5', wanted);

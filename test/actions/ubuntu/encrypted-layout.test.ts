@@ -110,7 +110,7 @@ describe('the layout of an encrypted mutable system (docs/background/emf.md#disk
     expect(gib(plan({ sizeBytes: 40 * GIB, minimumRootGigabytes: 8 }).root)).toBeGreaterThanOrEqual(8);
   });
 
-  it('a root larger than EMF’s «reserved» still fits through it', () => {
+  it('a root larger than EMF’s “reserved” still fits through it', () => {
     const partitions = [part(15, 5, 106, PARTITION_TYPES.esp), part(1, 111, 7 * 1024)];
     expect(gib(plan({ partitions }).reserved)).toBeGreaterThanOrEqual(7);
   });

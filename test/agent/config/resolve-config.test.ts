@@ -50,7 +50,7 @@ describe('the agent’s config', () => {
     expect(stamps).toEqual({ s_vmlinux_start: 1_700_000_000_000, s_initramfs_start: 1_700_000_010_000 });
   });
 
-  it('trap 12: takes an empty proxy on the command line as «no proxy», over what env_config says', () => {
+  it('trap 12: takes an empty proxy on the command line as “no proxy”, over what env_config says', () => {
     expect(resolve([], EMF_COMMAND_LINE, ENV_CONFIG).config.httpsProxy).toBeUndefined();
     expect(resolve([], '', ENV_CONFIG).config.httpsProxy).toBe('http://proxy.site.example:911');
   });

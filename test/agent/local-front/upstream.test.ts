@@ -22,7 +22,7 @@ describe('local addresses in variables', () => {
     '#cloud-config\nruncmd: [curl http://127.0.0.1/tink-stack/a]',
     'localhost:74430/x',
     '',
-  ])('leaves «%s» alone', (value) => {
+  ])('leaves “%s” alone', (value) => {
     expect(rewrite(value)).toBe(value);
   });
 });

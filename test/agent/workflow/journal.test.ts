@@ -56,7 +56,7 @@ describe('the journal', () => {
     const other = { ...work, actionId: 'other' };
     const steps: ((journal: Journal) => unknown)[] = [
       (journal) => journal.started(work),
-      (journal) => journal.finished(work, { ...outcome, message: 'wrote «it»\n{}' }),
+      (journal) => journal.finished(work, { ...outcome, message: 'wrote “it”\n{}' }),
       (journal) => journal.reported(work),
       (journal) => journal.started(other),
       (journal) => journal.finished(other, { ...outcome, afterwards: other, handOver: { kind: 'reboot' } }),

@@ -41,7 +41,7 @@ test.each([
   'a%00b',
   '%zz',
   '.',
-])('«%s» is no path of a file', (path) => {
+])('“%s” is no path of a file', (path) => {
   expect(() => safeSegments(path)).toThrow('not the path of a file');
 });
 

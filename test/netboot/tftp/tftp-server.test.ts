@@ -90,7 +90,7 @@ describe('TFTP server', () => {
     expect(server.events.filter(({ outcome }) => outcome === 'complete')).toHaveLength(200);
   }, 30_000);
 
-  it.each(['nothing.efi', '', 'a/b/c'])('answers «not found» for %j', async (file) => {
+  it.each(['nothing.efi', '', 'a/b/c'])('answers “not found” for %j', async (file) => {
     await using server = await serve();
     await expect(fetchByTftp(file || 'x', { port: server.port })).rejects.toThrow('TFTP error 1');
   });

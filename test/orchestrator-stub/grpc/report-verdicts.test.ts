@@ -93,11 +93,11 @@ describe('legacy reports (docs/background/emf.md#workflow-server, docs/backgroun
     [{ actionStatus: 99 as State }, 'invalid workflow id'],
     [{ taskName: 'second', actionName: 'c' }, 'reported task name does not match the current action details'],
     [{ actionName: 'b' }, 'reported action name does not match the current action details'],
-  ])('row: legacy report %o → INVALID_ARGUMENT «%s»', (fields, details) => {
+  ])('row: legacy report %o → INVALID_ARGUMENT “%s”', (fields, details) => {
     expect(judge(fields)).toEqual(refused(details));
   });
 
-  test('row: legacy report of an unknown workflow → INVALID_ARGUMENT «invalid workflow id»', () => {
+  test('row: legacy report of an unknown workflow → INVALID_ARGUMENT “invalid workflow id”', () => {
     expect(
       judgeLegacyReport(
         create(WorkflowActionStatusSchema, { workflowId: 'x', taskName: 'y', actionName: 'z' }),
@@ -242,7 +242,7 @@ describe('current reports', () => {
     [{ agentId: 'mac-2' }, status.NOT_FOUND, 'action not found'],
     [{ actionState: Current.UNSPECIFIED }, status.INVALID_ARGUMENT, 'invalid action state'],
     [{ actionId: 'id-b' }, status.FAILED_PRECONDITION, 'current Action not in success state'],
-  ])('row: current report %o → %i «%s»', (fields, code, details) => {
+  ])('row: current report %o → %i “%s”', (fields, code, details) => {
     expect(judge(fields)).toEqual({ kind: 'refuse', code, details });
   });
 

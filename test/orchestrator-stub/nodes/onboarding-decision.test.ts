@@ -48,7 +48,7 @@ function decide(
 const both = (change: Partial<Host> = {}) => ({ byUuid: host(change), bySerial: host(change) });
 
 describe('the response table of the onboarding stream (docs/background/emf.md#onboarding-stream)', () => {
-  test('row: not found → 5 «Device not found», the stream stays open', () => {
+  test('row: not found → 5 “Device not found”, the stream stays open', () => {
     expect(decide({})).toEqual({
       code: 5,
       message: 'Device not found',
@@ -74,7 +74,7 @@ describe('the response table of the onboarding stream (docs/background/emf.md#on
     );
   });
 
-  test('row: UUID and serial of two hosts → 13 «Internal server error», closed', () => {
+  test('row: UUID and serial of two hosts → 13 “Internal server error”, closed', () => {
     expect(decide({ byUuid: host(), bySerial: host({ id: toHostId('host-2') }) })).toEqual({
       code: 13,
       message: 'Internal server error',
@@ -136,7 +136,7 @@ describe('the response table of the onboarding stream (docs/background/emf.md#on
   });
 
   test.each(['UNSPECIFIED', 'DELETED', 'UNTRUSTED'] as const)(
-    'row: wanted %s → 9 «The node state is unspecified»',
+    'row: wanted %s → 9 “The node state is unspecified”',
     (desiredState) => {
       expect(decide(both({ desiredState }))).toMatchObject({
         code: 9,

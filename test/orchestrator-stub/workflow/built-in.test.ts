@@ -134,7 +134,7 @@ describe('microvisor (docs/background/emf.md#microvisor-template)', () => {
     });
   });
 
-  test('trap 11: a path becomes an address of the local front, and «compressed» is a text', () => {
+  test('trap 11: a path becomes an address of the local front, and “compressed” is a text', () => {
     const definition = workflow('microvisor', {
       osType: 'IMMUTABLE',
       imageUrl: 'files-edge-orch/repository/microvisor/edge.raw.gz',

@@ -81,7 +81,7 @@ export async function ensureDebianImage(secureBoot: NonNullable<BootOptions['sec
     source: await hashOfFile(import.meta.filename),
   };
   const folder = await cached('target-stick-debian', inputs, (target) =>
-    step('target image «Debian for any firmware»', async (say) => {
+    step('target image “Debian for any firmware”', async (say) => {
       say('root');
       const root = join(target, 'root');
       await mkdir(root);

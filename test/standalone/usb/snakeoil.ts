@@ -2,7 +2,7 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 
-/** OVMF's own test key, which is enrolled in the variable store «snakeoil», as PEM files without a passphrase. */
+/** OVMF's own test key, which is enrolled in the variable store "snakeoil", as PEM files without a passphrase. */
 export async function snakeoilKeys(folder: string): Promise<{ key: string; certificate: string }> {
   const ovmf = '/usr/share/ovmf/PkKek-1-snakeoil';
   const keys = { key: join(folder, 'db.key'), certificate: join(folder, 'db.pem') };

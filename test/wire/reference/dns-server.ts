@@ -3,7 +3,7 @@ import { createSocket, type Socket } from 'node:dgram';
 const HEADER_BYTES = 12;
 const TYPE_A = 1;
 
-/** A DNS server (RFC 1035) that says 127.0.0.1 to every question for an IPv4 address, and «there is none» to the others. */
+/** A DNS server (RFC 1035) that says 127.0.0.1 to every question for an IPv4 address, and "there is none" to the others. */
 export interface DnsServer {
   address: string;
   start(): Promise<void>;

@@ -11,7 +11,7 @@ import { TinkLegacyServer } from './tink-legacy-server.ts';
 export interface EmfSiteOptions {
   /** Names in the servers' certificate. */
   names?: string[];
-  /** Names of the actions of the one workflow; only «reboot» unless given. */
+  /** Names of the actions of the one workflow; only "reboot" unless given. */
   actions?: string[];
   host?: GrpcHostOptions;
 }

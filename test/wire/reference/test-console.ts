@@ -29,7 +29,7 @@ export class TestConsole implements Console {
 
 export const shown = (console: TestConsole, text: string, times: number) =>
   waitFor(() => (console.screen.split(text).length > times ? true : undefined), {
-    name: `«${text}» on ${console.name}, which shows: ${console.screen}`,
+    name: `“${text}” on ${console.name}, which shows: ${console.screen}`,
     timeoutMs: 30_000,
     intervalMs: 5,
   });

@@ -24,7 +24,7 @@ export class TinkCurrentServer {
   holdMs = 50;
   onReport: (report: ActionStatusRequest, count: number) => void = () => {};
   afterReport: (report: ActionStatusRequest, count: number) => void = () => {};
-  /** Answer for «nothing to do». */
+  /** Answer for "nothing to do". */
   idle = { code: status.NOT_FOUND, details: 'no Workflows found' };
   authorize: (authorization: string) => boolean = () => true;
 

@@ -39,7 +39,7 @@ export class TinkLegacyServer {
     return this.states.every((state) => state === State.SUCCESS);
   }
 
-  /** «name STATE» of every report that was accepted. */
+  /** "name STATE" of every report that was accepted. */
   readonly accepted: string[] = [];
 
   addTo = (server: Server): void => {

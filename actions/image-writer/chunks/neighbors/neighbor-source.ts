@@ -21,7 +21,7 @@ export interface NeighborSettings {
   patienceMs: number;
 }
 
-/** Takes a chunk: its raw bytes and what they cost on the wire, or undefined for «ask the origin». */
+/** Takes a chunk: its raw bytes and what they cost on the wire, or undefined for "ask the origin". */
 type Take = (index: number, raw: Buffer | undefined, wireBytes: number) => Promise<void>;
 
 /** Chunks from nodes that have them already. Each chunk is verified by its raw hash; a neighbor that sends anything else is dropped. */

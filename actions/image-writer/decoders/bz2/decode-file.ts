@@ -60,7 +60,7 @@ async function decodeMember(
   }
 }
 
-/** «BZh», and the level as a digit. */
+/** "BZh", and the level as a digit. */
 function readLevel(at: number, file: Window): number {
   for (const [i, letter] of [...'BZh'].entries()) {
     const found = file.bits(at + i * 8, 8);

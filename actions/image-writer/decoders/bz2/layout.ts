@@ -31,7 +31,7 @@ export const OK: u32 = 0;
 /** It goes on behind the bytes that were given. */
 export const NEEDS_MORE: u32 = 1;
 export const DAMAGED: u32 = 2;
-/** The «randomized» flag of bzip2 before 0.9.5. */
+/** The "randomized" flag of bzip2 before 0.9.5. */
 export const RANDOMIZED: u32 = 3;
 /** The thread itself has failed. */
 export const FAILED: u32 = 4;

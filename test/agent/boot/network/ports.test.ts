@@ -16,7 +16,7 @@ test('every card, the one that booted first', () => {
   expect(devices('', '52:54:00:00:00:02')).toEqual(['eth1', 'eth0', 'eth2']);
 });
 
-test('a card with a plan of its own is not taken by «every card» as well', () => {
+test('a card with a plan of its own is not taken by “every card” as well', () => {
   expect(devices('ip=10.0.0.5:::24::eth1:none ip=dhcp')).toEqual(['eth1', 'eth0', 'eth2']);
 });
 
