@@ -31,24 +31,30 @@ export function defineSimulate(command: Command): void {
 
 async function runSimulation(options: SimulateOptions): Promise<void> {
   checkNumbers(options);
+  const end = new AbortController();
+  using _signal = onEndSignal(() => end.abort(new Error('stopped')));
+  console.log(
+    `${options.nodes} machines are switched on; those with a defect wait for you. Ctrl-C ends it, "kindling node list" or the page shows it.`,
+  );
+  await simulateNodes(options, end.signal);
+}
+
+/** Registers the machines and switches them on. */
+export async function simulateNodes(options: SimulateOptions, signal: AbortSignal): Promise<void> {
   const connection = new ServerConnection(options);
   await register(connection, options);
   const folder = await mkdtemp(join(tmpdir(), 'kindling-simulator-'));
-  const end = new AbortController();
-  using _signal = onEndSignal(() => end.abort(new Error('stopped')));
   try {
     const caFile = join(folder, 'site-ca.crt');
     if (connection.ca !== undefined) await writeFile(caFile, connection.ca);
-    console.log(
-      `${options.nodes} machines are switched on; those with a defect wait for you. Ctrl-C ends it, "kindling node list" or the page shows it.`,
-    );
     await simulate({
-      ...options,
       count: options.nodes,
+      failing: options.failing,
+      speed: options.speed,
       server: connection.origin,
       ...(connection.ca === undefined ? {} : { ca: connection.ca, caFile }),
       folder,
-      signal: end.signal,
+      signal,
       say: (line) => console.error(printable(line)),
     });
   } finally {

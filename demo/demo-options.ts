@@ -30,7 +30,7 @@ const NEEDS_UEFI = [
 /** Checks the options of `npm run demo`. */
 export function readDemoOptions(options: Record<string, string | boolean>): DemoOptions {
   const flag = (name: string) => options[name] === true;
-  const nodes = wholeNumber('--nodes', options['nodes'], { least: 1, most: MOST_NODES });
+  const nodes = wholeNumber('--nodes', options['nodes'] ?? '1', { least: 1, most: MOST_NODES });
   const memoryMb = wholeNumber('--memory', options['memory'], { least: LEAST_MEMORY_MB, most: 65_536 });
   const picture = typeof options['picture'] === 'string' ? options['picture'] : undefined;
   const impossible = NEEDS_UEFI.find(({ option }) => flag('bios') && flag(option));

@@ -166,27 +166,22 @@ describe('text of strangers', () => {
   it('is shown as text, wherever it comes from', async () => {
     const evil = '<script>document.title="owned"</script><img src=x onerror=alert(1)>\u202eEVIL\u001b[31m';
     await floor.register({ serial: 'EVIL-00001', name: evil.slice(0, 120), metadata: { place: '<b>x</b>' } });
-    await floor.running.api('POST', '/api/v1/discovery', {
-      json: {
-        inventory: {
-          identity: {
-            serial: `<i>${'x'.repeat(1000)}`,
-            macs: ['52:54:00:00:00:99'],
-            nodeId: 'n',
-            evidence: [],
-          },
-          disks: [],
-        },
-      },
-      token: null,
-    });
+    const identity = {
+      manufacturer: '<i>Evil</i>',
+      product: '<img src=x onerror=alert(1)>',
+      macs: ['52:54:00:00:00:99'],
+      nodeId: '<i>n</i>',
+    };
+    const shown = await floor.running.api('POST', '/api/v1/discovery', { json: { identity }, token: null });
+    expect(shown.status).toBe(200);
     await using page = await openTab(browser, floor.signedIn());
     await failedRow(page).waitFor();
     await page.getByRole('button', { name: '2 waiting' }).click();
     await page.getByText('<script>document.title').waitFor();
     await page.getByText('<b>x</b>').waitFor();
+    await page.getByRole('button', { name: '1 stranger' }).waitFor();
     expect(await page.title()).toBe('Kindling');
-    expect(await page.locator('main script, main img').count()).toBe(0);
+    expect(await page.locator('main script, main img, main i').count()).toBe(0);
     expect(await page.locator('main').innerText()).not.toContain('\u202e');
   });
 });
