@@ -114,7 +114,11 @@ export function startTestAgent(setup: TestAgentOptions): TestAgent {
       ...setup.inventory,
       identity: { ...inventory.identity, ...setup.identity },
     }),
-    readAttributes: () => ({}),
+    readAttributes: () => ({
+      cpu: { totalCores: 8, totalThreads: 16 },
+      memory: { total: '16GB' },
+      product: { name: 'PowerEdge R650', serialNumber: '5VJ0X13' },
+    }),
     signal: stop.signal,
     executor,
     openConsoles: () => [],

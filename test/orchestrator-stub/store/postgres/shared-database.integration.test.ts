@@ -126,12 +126,15 @@ describe('two processes on one database', () => {
 
 test('a process that stands still in a transaction loses it, and the others go on', async () => {
   const { promise: isOver, resolve } = Promise.withResolvers<void>();
+  const { promise: isBegun, resolve: begin } = Promise.withResolvers<void>();
   const frozen = a.transaction(async () => {
     await a.run("INSERT INTO settings (name, document) VALUES ('frozen', '{}')");
+    begin();
     await isOver;
     await a.run("INSERT INTO settings (name, document) VALUES ('thawed', '{}')");
   });
   const outcome = expect(frozen).rejects.toMatchObject({ code: 'KND_STATE_CONNECTION' });
+  await isBegun;
   await count(b, 'b');
   resolve();
   await outcome;
