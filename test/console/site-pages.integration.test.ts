@@ -92,8 +92,10 @@ it('boot files and mirrored files are listed with their size', async () => {
 it('the audit log is filtered and checked by an auditor', async () => {
   await using page = await openTab(browser, floor.signedIn('/audit', await tokenOf('ada', 'auditor')));
   await page.getByLabel('Action').fill('registerNode');
-  await page.getByRole('row').filter({ hasText: 'till-102' }).waitFor();
-  await page.getByRole('row').filter({ hasText: 'putTemplate' }).waitFor({ state: 'detached' });
+  // until the filter holds, several rows fit each text
+  const rows = (hasText: string) => page.getByRole('row').filter({ hasText }).count();
+  await expect.poll(() => rows('putTemplate'), { timeout: 30_000 }).toBe(0);
+  await expect.poll(() => rows('till-102'), { timeout: 30_000 }).toBeGreaterThan(0);
   await page.getByRole('button', { name: 'Check every line' }).click();
   await page.getByText('as written.').waitFor();
   await page.getByRole('link', { name: 'People' }).click();

@@ -111,6 +111,7 @@ const COMMANDS: readonly { args: string[]; waitsFor: RegExp; endless?: string }[
   { args: ['conformance'], waitsFor: ENDLESS, endless: 'go' },
   { args: ['fuzz'], waitsFor: /main-program\.ts/ },
   { args: ['mutate'], waitsFor: /mutation\/main-program/ },
+  { args: ['release'], waitsFor: /release\/main\.ts/ },
   { args: ['qemu'], waitsFor: ENDLESS, endless: 'apt-get' },
   { args: ['kindling', '--', 'serve', '--port', '0', '--state', 'STATE'], waitsFor: /main\.ts serve/ },
   { args: ['kindling', '--', 'standalone', 'try', 'DISK'], waitsFor: /qemu-system/ },
