@@ -61,6 +61,7 @@ describe('the first-boot report', () => {
         hostname: expect.any(String),
         kernel: expect.any(String),
         bootId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        failedUnits: expect.any(Array),
         cloudInit: 'absent',
         address: expect.any(String),
       },
