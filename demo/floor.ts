@@ -56,7 +56,7 @@ export async function runFloorDemo({ nodes, picture }: FloorOptions): Promise<vo
     const simulated = simulateNodes(fleet, end.signal);
     started.defer(() => simulated);
     if (picture === undefined) return await simulated;
-    const { takeFloorPicture } = await import('./floor-picture.ts');
+    const { takeFloorPicture } = await import('../setup/floor-picture.ts');
     try {
       await takeFloorPicture(page, picture, nodes, end.signal);
     } catch (thrown) {

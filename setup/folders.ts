@@ -31,7 +31,7 @@ export const FOLDERS: readonly Folder[] = [
   {
     name: 'demo',
     holds: '`npm run demo`: a virtual machine becomes a running node',
-    mayImport: ['lab', 'cli', 'simulator', ...PRODUCTS],
+    mayImport: ['setup', 'lab', 'cli', 'simulator', ...PRODUCTS],
   },
   {
     name: 'release',
