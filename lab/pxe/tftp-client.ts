@@ -13,7 +13,12 @@ export interface FetchOptions {
   drop?: (index: number) => boolean;
   /** Stop acknowledging after this many blocks, as a machine that lost power. */
   dieAfter?: number;
+  /** How long nothing may come before it says again what it said last. Default 1 s. */
+  silenceMs?: number;
 }
+
+/** After this many silences the server has given the transfer up: the client begins again, as firmware does. */
+const SILENCES = 5;
 
 export interface Fetched {
   content: Buffer;
@@ -24,7 +29,7 @@ export interface Fetched {
 /** A TFTP client as firmware has one: options, windows, re-acknowledges what it has when a packet is missing. */
 export async function fetchByTftp(
   file: string,
-  { address = '127.0.0.1', from, port, options = {}, drop, dieAfter }: FetchOptions,
+  { address = '127.0.0.1', from, port, options = {}, drop, dieAfter, silenceMs = 1000 }: FetchOptions,
 ): Promise<Fetched> {
   const socket = createSocket('udp4');
   socket.bind(0, from);
@@ -38,15 +43,28 @@ export async function fetchByTftp(
   let packets = 0;
   /** The server's port for this transfer, once it has answered; packets from others are not ours (RFC 1350 4). */
   let server: number | undefined;
-  const blocks: Buffer[] = [];
-  /** Says again what it said last when nothing comes for a second, as every client must. */
-  const silence = setInterval(() => (server === undefined ? ask() : acknowledge()), 1000);
+  let silences = 0;
+  let blocks: Buffer[] = [];
+  const silence = setInterval(() => {
+    silences += 1;
+    if (server !== undefined && silences > SILENCES) beginAgain();
+    if (server === undefined) ask();
+    else acknowledge();
+  }, silenceMs);
+  const beginAgain = () => {
+    server = undefined;
+    silences = 0;
+    expected = 1;
+    inWindow = 0;
+    blocks = [];
+  };
   const acknowledge = () =>
     socket.send(encodeTftpPacket({ type: 'ack', block: (expected - 1) & 0xffff }), server ?? port, address);
   socket.on('message', (bytes, sender) => {
     server ??= sender.port;
     if (sender.port !== server) return;
     silence.refresh();
+    silences = 0;
     const packet = decodeTftpPacket(bytes);
     if (packet.type === 'error') return reject(new Error(`TFTP error ${packet.code}: ${packet.message}`));
     if (packet.type === 'option-ack') {
